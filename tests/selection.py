@@ -138,8 +138,8 @@ LONG = {
     "tests/console/test_volumes.py": _A_FORM,
     "tests/test_bench.py::test_a_figure_over_its_target_makes_a_run_fail": "the others judge figures, too",
     "tests/test_schemathesis.py::test_nothing_is_found_by_a_few_requests": "tests/test_any_body.py makes some up, too",
-    "tests/test_year.py::test_a_defect_is_found_in_the_same_story": "the story itself, without defects",
-    "tests/test_year.py::test_without_a_defect_all_is_found_to_be_right": "the story itself",
+    "tests/test_year.py::test_a_defect_is_found_in_the_same_history": "the history itself, without defects",
+    "tests/test_year.py::test_without_a_defect_all_is_found_to_be_right": "the history itself",
 }
 """What a test before a change lands leaves to a soak because it takes long, and what there is in its stead."""
 FIRST = ("tests/drivers/test_real_machines.py",)

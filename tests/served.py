@@ -119,7 +119,7 @@ class Process:
         self._process = subprocess.Popen(
             command, env=variables, stdout=subprocess.PIPE, stderr=self._log.file, text=True
         )
-        self.said: list[str] = []
+        self.output: list[str] = []
         self.url = ""
         self._speaking = threading.Event()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -129,7 +129,7 @@ class Process:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.said.append(line.rstrip("\n"))
+            self.output.append(line.rstrip("\n"))
             if match := re.search(r"serves on (https?://\S+)", line):
                 self.url = match[1]
                 self._speaking.set()

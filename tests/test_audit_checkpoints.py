@@ -231,12 +231,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]
     yield ["--data", str(tmp_path / "data"), "--database", server.address(server.create())]
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+def code_and_output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     with pytest.raises(SystemExit) as ended:
         main(["admin", *arguments])
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     code = ended.value.code
-    return int(code) if isinstance(code, int) else 1, said.out + said.err
+    return int(code) if isinstance(code, int) else 1, captured.out + captured.err
 
 
 @pytest.mark.both
@@ -244,19 +244,22 @@ def test_the_command_line_writes_a_checkpoint_and_compares(
     place: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept, forged = tmp_path / "kept", tmp_path / "forged"
-    assert told(capsys, "tokens", "create", "admin", *place)[0] == 0
-    code, said = told(capsys, "audit", "checkpoint", str(kept), *place)
-    assert (code, "1" in said, kept.exists()) == (0, True, True)
-    assert told(capsys, "audit", "verify", "--checkpoint", str(kept), *place) == (0, "the audit log is whole\n")
+    assert code_and_output(capsys, "tokens", "create", "admin", *place)[0] == 0
+    code, output = code_and_output(capsys, "audit", "checkpoint", str(kept), *place)
+    assert (code, "1" in output, kept.exists()) == (0, True, True)
+    assert code_and_output(capsys, "audit", "verify", "--checkpoint", str(kept), *place) == (
+        0,
+        "the audit log is whole\n",
+    )
     forged.write_text(kept.read_text().replace(" 1 ", " 2 "))
     for wrong in (forged, tmp_path / "none"):
-        code, said = told(capsys, "audit", "verify", "--checkpoint", str(wrong), *place)
-        assert (code, "crofter: " in said) == (1, True)
+        code, output = code_and_output(capsys, "audit", "verify", "--checkpoint", str(wrong), *place)
+        assert (code, "crofter: " in output) == (1, True)
     for table in ("audit", "audit_head", "audit_checkpoint"):
         execute(place, f"DELETE FROM {table}")
-    assert told(capsys, "audit", "verify", *place)[0] == 1
-    code, said = told(capsys, "audit", "verify", "--checkpoint", str(kept), *place)
-    assert (code, VANISHED in said) == (1, True)
+    assert code_and_output(capsys, "audit", "verify", *place)[0] == 1
+    code, output = code_and_output(capsys, "audit", "verify", "--checkpoint", str(kept), *place)
+    assert (code, VANISHED in output) == (1, True)
 
 
 def execute(place: list[str], statement: str) -> None:

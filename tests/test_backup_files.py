@@ -148,11 +148,11 @@ def test_a_database_in_use_and_a_file_that_is_none_are_refused(
     for wrong in (b"", b"nonsense", file.read_bytes()[:-100] if here.database else b"SQLite format 3\x00"):
         file.write_bytes(wrong)
         admin("restore", str(file), "--replace", code=1)
-        assert admin.said.startswith("crofter: ")
+        assert admin.stderr.startswith("crofter: ")
     if here.database:
         file.write_bytes(gzip.compress(b'{"format": "crofter backup 1", "revision": "9999", "sequences": {}}\nend\n'))
         admin("restore", str(file), "--replace", code=1)
-        assert "has schema 9999" in admin.said
+        assert "has schema 9999" in admin.stderr
     assert here.rows() == before
 
 

@@ -19,7 +19,7 @@ from tests.canaries import account_life, login_life
 from tests.canaries.application import Application, opened
 from tests.canaries.disguises import Canary, Seen, disguises, found
 from tests.canaries.fields import TELLING, bodies, views
-from tests.canaries.places import PostgresStore, SqliteStore, Store, complaint, said_by_commands
+from tests.canaries.places import PostgresStore, SqliteStore, Store, complaint, output_of_commands
 from tests.canaries.writers import WRITERS, written
 from tests.databases import PostgresServer
 from tests.login.visitor import Visitor
@@ -89,7 +89,10 @@ def test_what_sounds_secret_is_declared_to_be() -> None:
     undeclared = {
         field.name
         for field in (*bodies(), *views())
-        if TELLING.search(field.last) and field.told and not field.secret and not _open(field.name, field.last)
+        if TELLING.search(field.last)
+        and field.can_hold_secret
+        and not field.secret
+        and not _open(field.name, field.last)
     }
     assert undeclared == set()
 
@@ -99,7 +102,7 @@ def test_what_is_sent_and_never_shown_is_declared_secret_or_known_to_be_open() -
     unseen = {
         field.name
         for field in bodies()
-        if field.told and not field.secret and field.last not in shown and not _open(field.name, field.last)
+        if field.can_hold_secret and not field.secret and field.last not in shown and not _open(field.name, field.last)
     }
     assert unseen == set()
 
@@ -128,7 +131,7 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
     with serving(*store.flags, "--log", "json", env=env) as process:
         application = opened(process, store)
         owner = application.client(first)
-        announced = len(process.said)
+        announced = len(process.output)
         witness = _witness(owner)
         grace = _live(application, owner, process)
         _in_the_settings(application, master, first)
@@ -136,12 +139,12 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
         operator = _by_the_operator(application, env, witness.value)
         places = {"metrics": httpx2.get(f"{process.url}/metrics", timeout=PATIENCE).content, "commands": operator}
         _looks_at_everything(owner, grace)
-        places["output"] = "\n".join(process.said[announced:]).encode()
+        places["output"] = "\n".join(process.output[announced:]).encode()
         assert set(_secret_fields()) <= {canary.name for canary in application.canaries}
         places |= dict(store.meanwhile())
         places["log"] = process.log().encode()
-    unheard = [table for table in INSERTED if complaint(table).encode() not in places["log"]]
-    assert unheard == []  # there was something to leak into
+    unlogged = [table for table in INSERTED if complaint(table).encode() not in places["log"]]
+    assert unlogged == []  # there was something to leak into
     assert b"Traceback" in places["log"]
     places |= _mail_that_cannot_be_sent(application, store, env)
     places |= dict(store.places(tmp_path))
@@ -161,7 +164,7 @@ def _live(application: Application, owner: httpx2.Client, process: Process) -> h
             token = str(sandbox.post("/_sandbox/tokens", json={"username": username}).json()["token"])
         return application.learn(f"token of {username}", token, shown=16)
 
-    password = next(line.split()[-1] for line in process.said if "password" in line)
+    password = next(line.split()[-1] for line in process.output if "password" in line)
     application.known("first password", password)
     grace = login_life.live(application, owner, token_of)
     account_life.live(application, owner)
@@ -186,7 +189,7 @@ def _by_the_operator(application: Application, env: dict[str, str], username: st
     password = application.plain_canary("password set by the operator")
     ended = run("admin", "users", "set-password", username, *application.store.flags, env=env, typed=f"{password}\n")
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout.encode() + ended.stderr.encode() + said_by_commands(application.store, env)
+    return ended.stdout.encode() + ended.stderr.encode() + output_of_commands(application.store, env)
 
 
 def _looks_at_everything(*clients: httpx2.Client) -> None:
@@ -230,7 +233,7 @@ def _mail_that_cannot_be_sent(application: Application, store: Store, env: dict[
         assert visitor.sends(username="grace").status_code == 200
         settled = httpx2.post(f"{process.url}/_sandbox/settle", json={"limit": 300}, timeout=60)
         assert settled.status_code == 200
-        return {"log of the second start": process.log().encode(), "its output": "\n".join(process.said).encode()}
+        return {"log of the second start": process.log().encode(), "its output": "\n".join(process.output).encode()}
 
 
 def _leaks(application: Application, places: dict[str, bytes]) -> list[Seen]:

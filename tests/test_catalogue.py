@@ -163,7 +163,7 @@ def test_other_files_in_the_folder_are_nobodys_business(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (b"\xff\xfe", "is not TOML: 'utf-8' codec can't decode"),
         ("[[types]", "is not TOML: "),
@@ -176,8 +176,8 @@ def test_other_files_in_the_folder_are_nobodys_business(tmp_path: Path) -> None:
         (TYPE + '[[type]]\nid = "x"', "holds type, which means nothing here; entries stand under [[types]]"),
     ],
 )
-def test_a_file_that_is_no_catalogue_is_refused(tmp_path: Path, text: str | bytes, said: str) -> None:
-    assert complaint(tmp_path, "types.toml", text).startswith(f"{tmp_path}/types.toml: {said}")
+def test_a_file_that_is_no_catalogue_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
+    assert complaint(tmp_path, "types.toml", text).startswith(f"{tmp_path}/types.toml: {message}")
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         ("types.toml", "vcpus = 1\n", "", "lacks `vcpus`"),
         ("types.toml", "vcpus = 1", "vcpus = 0", "vcpus: expected `int` >= 1"),
@@ -226,11 +226,11 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         ("images.toml", 'label = "Tiny"', f'label = "{"x" * 33}"', "label: expected `str` of length <= 32"),
     ],
 )
-def test_a_wrong_entry_is_named_with_what_is_wrong(tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
+def test_a_wrong_entry_is_named_with_what_is_wrong(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:
     lines = complaint(tmp_path, file, replaced(FILES[file], old, new)).splitlines()
     assert len(lines) == 1
     assert lines[0].startswith(f"{tmp_path}/{file}: entry 1")
-    assert f": {said}" in lines[0]
+    assert f": {message}" in lines[0]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -249,18 +249,18 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("added", "said"),
+    ("added", "message"),
     [
         ('successor = "tiny"', "tiny: successor: only a deprecated type has one"),
         ("deprecated = true", "every type is deprecated: nothing could be created"),
     ],
 )
-def test_successors_belong_to_deprecated_types(tmp_path: Path, added: str, said: str) -> None:
-    assert complaint(tmp_path, "types.toml", TYPE + added) == f"{tmp_path}/types.toml: {said}"
+def test_successors_belong_to_deprecated_types(tmp_path: Path, added: str, message: str) -> None:
+    assert complaint(tmp_path, "types.toml", TYPE + added) == f"{tmp_path}/types.toml: {message}"
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({}, None),
         ({'successor = "tiny"': 'successor = "none"'}, "no current type of this file is called none"),
@@ -269,16 +269,16 @@ def test_successors_belong_to_deprecated_types(tmp_path: Path, added: str, said:
     ],
 )
 def test_a_successor_is_a_current_type_that_holds_as_much(
-    tmp_path: Path, changes: dict[str, str], said: str | None
+    tmp_path: Path, changes: dict[str, str], message: str | None
 ) -> None:
     old = TYPE.replace('id = "tiny"', 'id = "old"') + 'deprecated = true\nsuccessor = "tiny"\n'
     for before, after in changes.items():
         old = replaced(old, before, after)
-    if said is None:
+    if message is None:
         (tmp_path / "types.toml").write_text(TYPE + old)
         files.read(registry.CATALOGUE_TABLES, str(tmp_path))
     else:
-        assert complaint(tmp_path, "types.toml", TYPE + old) == f"{tmp_path}/types.toml: old: successor: {said}"
+        assert complaint(tmp_path, "types.toml", TYPE + old) == f"{tmp_path}/types.toml: old: successor: {message}"
 
 
 def test_the_kernels_that_the_service_boots_by_default_cannot_be_left_out(tmp_path: Path) -> None:

@@ -127,13 +127,13 @@ def test_a_variable_that_is_no_setting_is_told_with_the_nearest_one() -> None:
 
 
 def test_a_server_and_a_command_say_so_when_they_start(tmp_path: Path) -> None:
-    told = "CROFTER_MAILFROM is no setting, and nothing reads it; the nearest is CROFTER_MAIL_FROM"
+    warning = "CROFTER_MAILFROM is no setting, and nothing reads it; the nearest is CROFTER_MAIL_FROM"
     env = {"CROFTER_MAILFROM": "x@example.com", "CROFTER_LOG": "json"}
     listed = run("admin", "accounts", "list", "--data", str(tmp_path / "data"), env=env)
-    assert (listed.returncode, f"crofter: {told}\n" in listed.stderr) == (0, True)
+    assert (listed.returncode, f"crofter: {warning}\n" in listed.stderr) == (0, True)
     refused = run("serve", "--data", "/proc/nowhere", "--port", "0", env=env)  # the log begins before anything is made
     lines = [json.loads(line) for line in refused.stderr.splitlines() if line.startswith("{")]
-    assert [(line["level"], line["message"]) for line in lines] == [("warning", told)]
+    assert [(line["level"], line["message"]) for line in lines] == [("warning", warning)]
 
 
 def shown(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, tuple[Any, str]]:

@@ -76,8 +76,10 @@ def settings() -> dict[str, str]:
 @pytest.mark.skipif(shutil.which("hadolint", path=str(Path(sys.executable).parent)) is None, reason="no hadolint here")
 def test_the_dockerfile_has_nothing_to_complain_about() -> None:
     tool = str(Path(sys.executable).with_name("hadolint"))
-    told = subprocess.run([tool, "--no-color", "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout) == (0, "")
+    completed = subprocess.run(
+        [tool, "--no-color", "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (completed.returncode, completed.stdout) == (0, "")
 
 
 def test_the_container_runs_as_nobody_special_and_writes_into_its_volume_alone() -> None:

@@ -103,7 +103,7 @@ def test_the_example_is_taken_by_logrotate(tmp_path: Path) -> None:
     log, example = tmp_path / "crofter.log", (DEPLOY / "logrotate" / "crofter").read_text()
     (reload,) = re.findall(r"^        (systemctl .+)$", example, re.MULTILINE)
     local = example.replace("    su crofter crofter\n", "").replace("/var/log/crofter/", f"{tmp_path}/")
-    (tmp_path / "example").write_text(local.replace(reload, f"touch {tmp_path}/told"))
+    (tmp_path / "example").write_text(local.replace(reload, f"touch {tmp_path}/reloaded"))
     log.write_text("a line\n")
     program = str(shutil.which("logrotate", path=PROGRAMS))
     words = [program, "--force", "--state", str(tmp_path / "state"), str(tmp_path / "example")]
@@ -111,4 +111,4 @@ def test_the_example_is_taken_by_logrotate(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (tmp_path / "crofter.log.1").read_text() == "a line\n"
     assert not log.exists() or log.read_text() == ""
-    assert (tmp_path / "told").exists()
+    assert (tmp_path / "reloaded").exists()

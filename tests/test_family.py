@@ -24,7 +24,7 @@ def test_what_is_not_planned_is_of_two_groups_and_says_why() -> None:
     left_out = [operation for operation in FAMILY if operation.state == "not planned"]
     assert {operation.group for operation in left_out} == UNPLANNED
     assert {operation.state for operation in FAMILY if operation.group in UNPLANNED} == {"not planned"}
-    assert all(operation.told.startswith("Not found: ") for operation in left_out)
+    assert all(operation.served_by_or_why_not.startswith("Not found: ") for operation in left_out)
 
 
 def test_the_interface_is_in_the_family() -> None:
@@ -49,7 +49,7 @@ def test_who_asks_for_what_is_not_planned_is_told_so(cloud: Cloud, alice: Client
                 path = operation.row.path.replace("{", "").replace("}", "")
                 answer = client.request(operation.row.method, path, json=None if operation.row.method == "GET" else {})
                 assert answer.status_code == 404
-                assert errors(answer) == [(None, operation.told)]
+                assert errors(answer) == [(None, operation.served_by_or_why_not)]
 
 
 def test_other_methods_versions_and_spellings_are_told_too(alice: Client) -> None:

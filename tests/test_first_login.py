@@ -25,7 +25,7 @@ def test_a_server_keeps_them_in_a_file(tmp_path: Path) -> None:
         login = kept(tmp_path)
         with server.client(login["token"]) as client:
             assert client.get("/v4/profile").json()["username"] == login["user"] == "admin"
-        printed = "\n".join(server.said) + server.log()
+        printed = "\n".join(server.output) + server.log()
         assert login["password"] not in printed
         assert login["token"] not in printed
         assert str(tmp_path / "first-login.txt") in printed

@@ -119,10 +119,10 @@ class Importing:
         """Why a file was not taken in; that nothing was kept of it is looked at."""
         known = digest or hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
         self._admin("images", "import", str(path), "--id", "compute/debian12", "--sum", known, code=1)
-        said = self._admin.said
+        stderr = self._admin.stderr
         assert self.kept() == self._before
         assert self._admin("images", "list") == []
-        return said
+        return stderr
 
     def kept(self) -> list[Path]:
         media = self.folder / "data" / "media"

@@ -105,10 +105,11 @@ def test_a_pdf_without_its_extra_is_refused_in_a_line_that_names_it(monkeypatch:
 
 
 def test_make_serve_installs_no_tools_and_leaves_those_that_are_there() -> None:
-    told = subprocess.run(
+    output = subprocess.run(
         ["make", "-n", "-W", "uv.lock", "serve"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    installs = [set(line.split()) for line in told.splitlines() if " sync " in line]  # two, if the console is not built
+    # Two, if the console is not built.
+    installs = [set(line.split()) for line in output.splitlines() if " sync " in line]
     assert installs
     for words in installs:
         assert {"--no-dev", "--inexact", "--locked", "pdf", "postgres"} <= words
@@ -189,6 +190,6 @@ def _served(bin: Path) -> Iterator[tuple[str, str]]:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        yield said["url"], said["token"]
+        announcement = json.loads(process.stdout.readline())
+        yield announcement["url"], announcement["token"]
         process.stdin.close()

@@ -99,7 +99,7 @@ class Customer:
 
     def __init__(self, fleet: Fleet, number: int, token: str) -> None:
         self._fleet, self._number, self._token = fleet, number, token
-        self.told: dict[int, str] = {}
+        self.instances: dict[int, str] = {}
         """The instances that it was told it has, by number."""
         self.labels: set[str] = set()
         """Tags that it was told it has."""
@@ -126,7 +126,7 @@ class Customer:
             body = {**DEPLOYED, "label": label}
             answer = self._asked(lambda: client.post(INSTANCES, json=body, headers={"Idempotency-Key": label}))
             if self._well(answer):
-                self.told[answer.json()["id"]] = label
+                self.instances[answer.json()["id"]] = label
         elif turn % 8 == 4:
             answer = self._asked(lambda: client.post(TAGS, json={"label": f"tag-{turn:06}"}))
             if self._well(answer):
@@ -134,10 +134,10 @@ class Customer:
         elif turn % 8 == 2:
             answer = self._asked(lambda: client.get(INSTANCES, params={"page_size": 500}))
             few = self._well(answer) and answer.json()["results"] <= 500
-            if few and not self.told.keys() <= {row["id"] for row in answer.json()["data"]}:
+            if few and not self.instances.keys() <= {row["id"] for row in answer.json()["data"]}:
                 self.wrong.append("a list lacks what its owner was told of")
-        elif self.told:
-            number, label = random.choice(list(self.told.items()))
+        elif self.instances:
+            number, label = random.choice(list(self.instances.items()))
             answer = self._asked(lambda: client.get(f"{INSTANCES}/{number}"))
             if self._well(answer) and answer.json()["label"] != label:
                 self.wrong.append(f"{number} is {answer.json()['label']}, not {label}")
@@ -216,11 +216,11 @@ def nothing_is_lost(fleet: Fleet, customers: list[Customer]) -> None:
     for number, customer in enumerate(customers):
         with fleet.server(number).client(customer._token) as client:
             rows = all_rows(client, INSTANCES)
-            assert customer.told.items() <= {row["id"]: row["label"] for row in rows}.items()
+            assert customer.instances.items() <= {row["id"]: row["label"] for row in rows}.items()
             assert len({row["label"] for row in rows}) == len(rows)
             assert customer.labels <= {row["label"] for row in all_rows(client, TAGS)}
         assert customer.wrong == []
-        assert customer.told
+        assert customer.instances
 
 
 def all_rows(client: httpx2.Client, path: str) -> list[dict[str, Any]]:

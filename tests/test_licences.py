@@ -29,8 +29,8 @@ def needed() -> set[str]:
 
 def test_every_package_under_the_lgpl_is_named() -> None:
     for name in needed():
-        told = distribution(name).metadata
-        licences = [*(told.get_all("License-Expression") or []), *(told.get_all("Classifier") or [])]
-        licences += [text[:80] for text in told.get_all("License") or []]
+        metadata = distribution(name).metadata
+        licences = [*(metadata.get_all("License-Expression") or []), *(metadata.get_all("Classifier") or [])]
+        licences += [text[:80] for text in metadata.get_all("License") or []]
         if any("GPL" in line for line in licences):
             assert re.search(rf"\b{name}\b", PAGE), f"{name} is under {licences}"

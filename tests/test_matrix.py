@@ -98,7 +98,7 @@ def found_with(
     for hole in planted:
         hole(patch)
     seen = holes(matrix)
-    assert all(told.startswith("in, not ") for *_, told in seen)
+    assert all(mismatch.startswith("in, not ") for *_, mismatch in seen)
     return seen
 
 

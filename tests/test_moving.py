@@ -40,9 +40,9 @@ def paths(matrix: Matrix) -> list[str]:
 
 def answers(client: Client, asked: list[str]) -> dict[str, tuple[int, bytes]]:
     """What is read; a call that writes when it is read (a page of logins, say) comes in the same order both times."""
-    told = {path: client.get(path) for path in asked}
+    responses = {path: client.get(path) for path in asked}
     here = str(client.base_url).rstrip("/").encode()
-    return {path: (answer.status_code, answer.content.replace(here, b"")) for path, answer in told.items()}
+    return {path: (answer.status_code, answer.content.replace(here, b"")) for path, answer in responses.items()}
 
 
 def test_after_a_move_every_answer_has_the_same_bytes(
@@ -71,7 +71,7 @@ def test_after_a_move_every_answer_has_the_same_bytes(
     assert moved["audit"] == "whole"
     admin = AdminCommands(capsys, folder)
     admin("move", target, code=1)
-    assert "not empty" in admin.said
+    assert "not empty" in admin.stderr
 
     there = Cloud(target, data=str(folder))
     try:
@@ -107,11 +107,11 @@ def test_a_move_wants_an_empty_database_the_key_and_sqlite(
     folder = tmp_path / "data"
     admin = AdminCommands(capsys, folder)
     admin("move", target, code=1)  # there is nothing to move
-    assert "no database" in admin.said
+    assert "no database" in admin.stderr
     (first,) = admin("init", "--as", "eve")
     assert set(first) == {"username", "password", "token"}
     admin("init", code=1)
-    assert "set up before" in admin.said
+    assert "set up before" in admin.stderr
     assert [entry["operation"] for entry in admin("audit", "show", "server")] == ["init"]
 
     admin("move", f"mysql://{target}", code=1)
@@ -119,11 +119,11 @@ def test_a_move_wants_an_empty_database_the_key_and_sqlite(
     with psycopg.connect(target, autocommit=True) as connection:
         connection.execute("CREATE TABLE theirs (id int)")
         admin("move", target, code=1)
-        assert "a database of its own" in admin.said
+        assert "a database of its own" in admin.stderr
         connection.execute("DROP TABLE theirs")
     keyless = tmp_path / "keyless"
     keyless.mkdir()
     shutil.copy(folder / "crofter.db", keyless / "crofter.db")
     without_key = AdminCommands(capsys, keyless)
     without_key("move", target, code=1)
-    assert "secret.key" in without_key.said
+    assert "secret.key" in without_key.stderr

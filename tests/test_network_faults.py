@@ -122,9 +122,9 @@ class Caller:
         answer = self._until_answered(lambda: self._client.get(made.path, params={"page_size": PAGE}))
         if answer is not None and answer.json()["pages"] == 1:
             names = {row[made.name] for row in answer.json()["data"]}
-            told = {key for key, (kind, _) in self.answered.items() if kind is made}
-            if told - names:
-                self.wrong.append(f"{made.path} lacks {sorted(told - names)}")
+            acknowledged = {key for key, (kind, _) in self.answered.items() if kind is made}
+            if acknowledged - names:
+                self.wrong.append(f"{made.path} lacks {sorted(acknowledged - names)}")
 
     def _until_answered(self, ask: Callable[[], httpx2.Response]) -> httpx2.Response | None:
         for _ in range(PATIENCE):
@@ -161,13 +161,13 @@ def nothing_is_lost_or_doubled(cloud: Cloud, caller: Caller) -> None:
     with cloud.direct(caller.token) as client:
         actions = Counter(event["action"] for event in rows(client, "/v4/account/events"))
         for made in MADE:
-            told = sorted(key for key, (kind, _) in caller.answered.items() if kind is made)
-            assert sorted(row[made.name] for row in rows(client, made.path)) == told
-            assert actions[made.action] == len(told)
-        for key, (made, told_bytes) in caller.answered.items():
+            acknowledged = sorted(key for key, (kind, _) in caller.answered.items() if kind is made)
+            assert sorted(row[made.name] for row in rows(client, made.path)) == acknowledged
+            assert actions[made.action] == len(acknowledged)
+        for key, (made, content) in caller.answered.items():
             body = {**made.body, made.name: key}
             again = client.post(made.path, json=body, headers={"Idempotency-Key": key})
-            assert (again.status_code, again.content) == (200, told_bytes)
+            assert (again.status_code, again.content) == (200, content)
             assert again.headers["idempotent-replayed"] == "true"
 
 
@@ -178,8 +178,8 @@ def all_work_ends(cloud: Cloud, callers: Sequence[Caller]) -> None:
     for caller in callers:
         with cloud.direct(caller.token) as client:
             assert {row["status"] for row in rows(client, "/v4/compute/instances")} <= {"offline", "running"}
-            told = [event for event in rows(client, "/v4/account/events") if event["action"] == "compute_create"]
-            assert {event["status"] for event in told} <= {"finished", "notification"}
+            events = [event for event in rows(client, "/v4/account/events") if event["action"] == "compute_create"]
+            assert {event["status"] for event in events} <= {"finished", "notification"}
 
 
 def people(cloud: Cloud, amount: int = CALLERS) -> list[Caller]:

@@ -68,7 +68,7 @@ def test_money_is_credited_and_refunded_to_the_cent(cloud: Cloud, admin: AdminCo
         number = db.insert(payment, account_id=2, date="2020-01-01T00:00:00", amount=10_000_000, reference="x")
     assert admin("accounts", "refund", str(number), "7") == [{"payment": number, "refunded": "7.00", "left": "3.00"}]
     admin("accounts", "refund", str(number), "3.01", code=1)
-    assert admin.said == f"crofter: of payment {number} 3.00 USD are left\n"
+    assert admin.stderr == f"crofter: of payment {number} 3.00 USD are left\n"
     admin("accounts", "refund", str(number), "3")
     assert alice.get("/v4/account").json()["balance"] == -2.5
     for wrong in ("0", "nan", "1.005", "x"):
@@ -84,9 +84,9 @@ def test_a_user_is_removed_with_its_tokens(cloud: Cloud, admin: AdminCommands) -
     admin("users", "delete", "bobby")
     assert bob.get("/v4/profile").status_code == 401
     admin("users", "delete", "alice", code=1)
-    assert admin.said == "crofter: An account needs at least one unrestricted user\n"
+    assert admin.stderr == "crofter: An account needs at least one unrestricted user\n"
     admin("users", "reset-two-factor", "alice", code=1)
-    assert admin.said == "crofter: user alice has no second factor\n"
+    assert admin.stderr == "crofter: user alice has no second factor\n"
 
 
 def test_a_doctor_says_what_is_wrong_and_what_to_do(
@@ -138,14 +138,14 @@ def test_a_doctor_tells_when_certificates_for_hosts_end(
     cloud: Cloud, admin: AdminCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     admin("hosts", "certificate", "node1.example", "--to", str(tmp_path / "node1"))
-    told = [row for row in admin("doctor") if row["check"] == "certificate"]
-    assert [row["found"].partition(",")[0] for row in told] == [
+    certificates = [row for row in admin("doctor") if row["check"] == "certificate"]
+    assert [row["found"].partition(",")[0] for row in certificates] == [
         "of the authority",
         "of the server",
         "of the authority for machines",
         "of host node1.example",
     ]
-    assert all(row["ok"] and re.search(r"good until \d{4}-\d\d-\d\d$", row["found"]) for row in told)
+    assert all(row["ok"] and re.search(r"good until \d{4}-\d\d-\d\d$", row["found"]) for row in certificates)
     monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
     admin("hosts", "certificate", "node2.example", "--to", str(tmp_path / "node2"))
     bad = [row["found"].partition(",")[0] for row in admin("doctor", code=1) if not row["ok"]]
@@ -165,4 +165,4 @@ def test_a_doctor_tells_when_certificates_for_hosts_end(
 def test_vlans_of_a_host_are_tags_of_its_bridge(admin: AdminCommands, vlans: str, network: str) -> None:
     host = ("us-east", "qemu+tls://nowhere.invalid/system", "--disk", "1000")
     admin("hosts", "add", *host, "--network", network, "--vlans", vlans, code=1)
-    assert "VLANs are given as 100-199" in admin.said
+    assert "VLANs are given as 100-199" in admin.stderr

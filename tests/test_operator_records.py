@@ -200,5 +200,5 @@ def test_a_command_that_was_refused_leaves_none(
     admin("tokens", "create", "nobody", code=1)
     admin("tickets", "show", "9", code=1)
     admin("managed", "ssh-key", account["euuid"], code=1)
-    assert admin.said == "crofter: managed service is not enabled on this account\n"
+    assert admin.stderr == "crofter: managed service is not enabled on this account\n"
     assert entries(cloud.runtime) == before

@@ -120,6 +120,6 @@ def test_the_code_of_a_page_works_as_it_is_printed(tmp_path: Path, page: str) ->
     for block in page_blocks:
         if block.action and block.action != "run":
             apply(block, root)
-    told = [run(command, root) for block in page_blocks if block.action == "run" for command in commands(block)]
-    assert len(told) >= 3
-    assert "\n".join(filter(None, told)) == ""
+    results = [run(command, root) for block in page_blocks if block.action == "run" for command in commands(block)]
+    assert len(results) >= 3
+    assert "\n".join(filter(None, results)) == ""

@@ -35,9 +35,9 @@ def test_what_is_known_of_somebody_is_guessed_first() -> None:
 
 
 def test_a_refusal_says_why_and_what_would_do() -> None:
-    told = weakness("passwordpassword")
-    assert told is not None
-    assert told.endswith("Use a few words that do not belong together.")
+    refusal = weakness("passwordpassword")
+    assert refusal is not None
+    assert refusal.endswith("Use a few words that do not belong together.")
     assert weakness("short") == "Length must be 8-128 characters"
 
 

@@ -105,10 +105,10 @@ def _announced(folder: Path) -> dict[str, str]:
     command = [CROFTER, "serve", "--port", "0", "--data", str(folder), "--print-json"]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
-    said = json.loads(process.stdout.readline())
-    assert httpx2.get(f"{said['url']}/health/ready", timeout=30).status_code == 200
-    assert said["pid"] == process.pid
-    os.kill(said["pid"], 15)
+    announcement = json.loads(process.stdout.readline())
+    assert httpx2.get(f"{announcement['url']}/health/ready", timeout=30).status_code == 200
+    assert announcement["pid"] == process.pid
+    os.kill(announcement["pid"], 15)
     assert process.stdout.read() == ""
     assert process.wait(30) == 0
-    return dict(said)
+    return dict(announcement)

@@ -59,7 +59,7 @@ def token(url: str, username: str) -> httpx2.Client:
     return httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {made}"}, timeout=PATIENCE)
 
 
-def told(url: str) -> dict[str, Any]:
+def resources_of_ada(url: str) -> dict[str, Any]:
     """What ada has."""
     with token(url, "ada") as ada:
         lists = {
@@ -87,13 +87,13 @@ def test_a_seed_is_played_once_and_a_reset_comes_back_to_it(tmp_path: Path) -> N
     seed = written(tmp_path, SEED)
     folder = str(tmp_path / "data")
     with serving("--data", folder, "--seed", seed) as process:
-        assert told(process.url) == EXPECTED
+        assert resources_of_ada(process.url) == EXPECTED
         with token(process.url, "ada") as ada:
             assert ada.delete("/v4/tags/blue").status_code == 200
             ada.post("/v4/tags", json={"label": "red"})
         for _ in range(2):
             assert httpx2.post(f"{process.url}/_sandbox/reset", timeout=PATIENCE).status_code == 200
-            assert told(process.url) == EXPECTED
+            assert resources_of_ada(process.url) == EXPECTED
         assert process.client().get("/v4/account").status_code == 200  # the first user is there too
         table = httpx2.get(f"{process.url}/_sandbox/transitions", timeout=PATIENCE).json()
         assert table["compute_create"] == {"seconds": 3.0}
@@ -101,29 +101,29 @@ def test_a_seed_is_played_once_and_a_reset_comes_back_to_it(tmp_path: Path) -> N
         with token(process.url, "ada") as ada:
             ada.post("/v4/tags", json={"label": "red"})
     with serving("--data", folder, "--seed", seed) as process:  # the second start is no first one
-        assert told(process.url)["tags"] == ["blue", "green", "red"]
+        assert resources_of_ada(process.url)["tags"] == ["blue", "green", "red"]
         httpx2.post(f"{process.url}/_sandbox/reset", timeout=PATIENCE)
-        assert told(process.url) == EXPECTED
+        assert resources_of_ada(process.url) == EXPECTED
 
 
 def test_a_variable_names_the_seed_and_it_may_be_json(tmp_path: Path) -> None:
     bodies = {"accounts": [{"username": "ada", "tags": [{"label": "smile \U0001f600"}]}]}
     seed = written(tmp_path, json.dumps(bodies), "seed.json")
     with serving("--data", ":memory:", env={"CROFTER_SEED_FILE": seed}) as process:
-        assert told(process.url)["tags"] == ["smile \U0001f600"]
+        assert resources_of_ada(process.url)["tags"] == ["smile \U0001f600"]
     for indent in (2, "\t"):
         with closing(Cloud(seed_file=written(tmp_path, json.dumps(bodies, indent=indent), "seed.json"))) as cloud:
-            assert told(cloud.url)["tags"] == ["smile \U0001f600"]
+            assert resources_of_ada(cloud.url)["tags"] == ["smile \U0001f600"]
 
 
 def test_a_seed_is_played_on_postgresql(postgres_server: PostgresServer, tmp_path: Path) -> None:
     address = postgres_server.address(postgres_server.create())
     with serving("--database", address, "--workers", "2", "--seed", written(tmp_path, SEED)) as process:
-        assert told(process.url) == EXPECTED
+        assert resources_of_ada(process.url) == EXPECTED
         with token(process.url, "ada") as ada:
             ada.post("/v4/tags", json={"label": "red"})
         httpx2.post(f"{process.url}/_sandbox/reset", timeout=PATIENCE)
-        assert told(process.url) == EXPECTED
+        assert resources_of_ada(process.url) == EXPECTED
 
 
 WRONG = {
@@ -173,8 +173,8 @@ def test_after_a_refused_seed_the_next_start_is_a_first_one(tmp_path: Path) -> N
     assert ended.stderr.splitlines()[-1].startswith(f"{wrong}:21: ")
     assert "Traceback" not in ended.stderr
     with serving("--data", data, "--seed", written(tmp_path, SEED)) as process:
-        assert any("password" in line for line in process.said)  # told at a first start only
-        assert told(process.url) == EXPECTED
+        assert any("password" in line for line in process.output)  # told at a first start only
+        assert resources_of_ada(process.url) == EXPECTED
 
 
 def test_a_seed_is_for_sandboxes(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_start_that_was_killed_while_it_played_begins_anew(tmp_path: Path) -> 
     os.kill(process.pid, signal.SIGKILL)
     process.wait(30)
     with serving("--data", data, "--seed", written(tmp_path, SEED)) as again:
-        assert told(again.url) == EXPECTED
+        assert resources_of_ada(again.url) == EXPECTED
 
 
 def test_every_list_is_made_by_a_creating_call() -> None:

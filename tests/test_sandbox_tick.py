@@ -31,9 +31,9 @@ def test_ticks_walk_through_an_operation_step_by_step(frozen: Cloud, alice: Clie
     event = alice.get("/v4/account/events").json()["data"][0]
     seen = []
     for _ in range(50):
-        told = tick(frozen)
-        assert set(told) == {"now", "operation"}
-        operation = told["operation"]
+        result = tick(frozen)
+        assert set(result) == {"now", "operation"}
+        operation = result["operation"]
         assert (operation["id"], operation["action"]) == (event["id"], "compute_create")
         seen.append(operation["step"])
         if operation["done"]:
@@ -70,7 +70,7 @@ def test_a_running_clock_does_not_tick_on_request(cloud: Cloud) -> None:
 def test_a_failure_is_the_last_step(frozen: Cloud, alice: Client) -> None:
     frozen.sandbox.put("/_sandbox/transitions", json={"compute_create": {"fail": "no more hosts"}})
     create(alice, booted=False, **IMAGE)
-    while not (told := tick(frozen)["operation"])["done"]:
-        assert told["action"] == "compute_create"
+    while not (operation := tick(frozen)["operation"])["done"]:
+        assert operation["action"] == "compute_create"
     assert alice.get("/v4/account/events").json()["data"][0]["status"] == "failed"
     assert tick(frozen)["operation"] is None

@@ -78,8 +78,8 @@ def test_every_kind_of_work_can_fail_on_the_way(frozen: Cloud, alice: Client) ->
         answer = alice.post(path, json=body)
         assert answer.status_code == 200, answer.text
         settle(frozen)
-        told = next(event for event in alice.get("/v4/account/events").json()["data"] if event["action"] == action)
-        assert (told["status"], told["percent_complete"]) == ("failed", 70), action
+        event = next(event for event in alice.get("/v4/account/events").json()["data"] if event["action"] == action)
+        assert (event["status"], event["percent_complete"]) == ("failed", 70), action
 
 
 # ---- read so often ------------------------------------------------------------------------------------------------
@@ -186,6 +186,6 @@ def test_a_rule_that_cannot_be_is_refused_on_its_action(cloud: Cloud, rule: dict
 
 
 def test_the_table_in_force_is_told_as_it_was_put(cloud: Cloud) -> None:
-    told = {"compute_boot": {"reads": 3}, "compute_create": {"seconds": 10, "fail_at": 40, "fail": "reason"}}
-    assert cloud.sandbox.put("/_sandbox/transitions", json=told).json() == {"*": {"seconds": 1.0}, **told}
-    assert cloud.sandbox.get("/_sandbox/transitions").json() == {"*": {"seconds": 1.0}, **told}
+    table = {"compute_boot": {"reads": 3}, "compute_create": {"seconds": 10, "fail_at": 40, "fail": "reason"}}
+    assert cloud.sandbox.put("/_sandbox/transitions", json=table).json() == {"*": {"seconds": 1.0}, **table}
+    assert cloud.sandbox.get("/_sandbox/transitions").json() == {"*": {"seconds": 1.0}, **table}

@@ -37,7 +37,7 @@ def document(life: Any) -> dict[str, Any]:
     return openapi.document(ENDPOINTS, __version__, life[0].url)
 
 
-def told(run: Run) -> str:
+def findings_text(run: Run) -> str:
     return "\n".join(sorted(set(run.findings)))
 
 
@@ -52,7 +52,7 @@ def test_every_answer_is_as_the_document_says(life: Any) -> None:
         kept[endpoint.name] = record.kept(cloud, request, answer)
         run.real(request, answer)
         run.stranger(request)
-    assert not run.findings, told(run)
+    assert not run.findings, findings_text(run)
     text = record.render(dict(sorted(kept.items())))
     assert text == (ROOT / record.FILE).read_text(encoding="utf-8"), "run: make openapi"
     with stocks[0].owner.stream("GET", "/v4/account/events/stream") as stream:
@@ -67,7 +67,7 @@ def test_nothing_is_found_by_a_few_requests(life: Any) -> None:
     for endpoint in FEW:
         run.made_up(endpoint, POSITIVE, 1)
         run.made_up(endpoint, NEGATIVE, 1)
-    assert not run.findings, told(run)
+    assert not run.findings, findings_text(run)
 
 
 def lying(life: Any, path: str, schema: str, field: str, **claims: Any) -> Run:
@@ -116,4 +116,4 @@ def test_nothing_is_found_by_many_requests(life: Any, share: int) -> None:
         run.boundaries(endpoint)
         run.made_up(endpoint, POSITIVE, 15, fixed=False)
         run.made_up(endpoint, NEGATIVE, 8, fixed=False)
-    assert not run.findings, told(run)
+    assert not run.findings, findings_text(run)

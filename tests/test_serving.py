@@ -49,11 +49,10 @@ def logged() -> Iterator[Process]:
 
 def test_a_first_start_says_where_it_serves_and_how_to_get_in(tmp_path: Path) -> None:
     with serving("--data", str(tmp_path), env={"CROFTER_BOOTSTRAP_TOKEN": ""}) as server:
-        said = "\n".join(server.said)
-        assert re.search(r"serves on http://127\.0\.0\.1:\d+ \(sandbox", said)
-        eventually(lambda: any("token" in line for line in server.said))
-        said = "\n".join(server.said)
-        words = dict(line.split(maxsplit=1) for line in server.said if line.startswith("  "))
+        output = "\n".join(server.output)
+        assert re.search(r"serves on http://127\.0\.0\.1:\d+ \(sandbox", output)
+        eventually(lambda: any("token" in line for line in server.output))
+        words = dict(line.split(maxsplit=1) for line in server.output if line.startswith("  "))
         assert words["user"] == "admin"
         assert len(words["password"]) >= 12
         assert words["token"].startswith("ccp_")
@@ -75,7 +74,7 @@ def test_a_second_start_keeps_what_is_there_and_shows_no_secret(kept: Path) -> N
             assert [tag["label"] for tag in client.get("/v4/tags").json()["data"]] == ["from the first start"]
         with server.client("another-token-this-time") as client:
             assert client.get("/v4/tags").status_code == 401
-        assert not any("password" in line or "ccp_" in line for line in server.said)
+        assert not any("password" in line or "ccp_" in line for line in server.output)
 
 
 def test_what_stands_beside_the_interface_is_there(logged: Process) -> None:
@@ -160,9 +159,9 @@ def test_damage_that_the_look_at_the_start_has_missed_is_told_in_words_too(
         file.write(bytes((folder / "crofter.db").stat().st_size - 4096))
     monkeypatch.setattr(sqlite_file, "check", lambda _connection: None)
     assert serve.serve(load({"data": str(folder), "port": 0, "log": "off"}, {})) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("crofter: ")
-    assert told.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert stderr.startswith("crofter: ")
+    assert stderr.count("\n") == 1
 
 
 def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
@@ -381,8 +380,8 @@ def test_processes_that_keep_dying_are_started_ever_later(postgres_server: Postg
             time.sleep(0.01)
         # Two at first, and after each end half a second, one, two: no more than four starts of each in four seconds.
         assert 4 <= len(seen) <= 8
-        told = [line for line in server.log().splitlines() if "another one starts in" in line]
-        assert len(seen) - 2 <= len(told) <= len(seen)
+        restart_lines = [line for line in server.log().splitlines() if "another one starts in" in line]
+        assert len(seen) - 2 <= len(restart_lines) <= len(seen)
         eventually(lambda: len(children(server.id)) == 2)
         assert client.get("/health/live").status_code == 200
         server.terminate()

@@ -82,7 +82,7 @@ KNOW_STATUSES = (
 """Where statuses are made or forced, and the mounted pages and drivers that speak HTTP of their own."""
 
 
-TELL_NOTHING = {"one", "found"}
+TELL_NOTHING = {"one", "found", "told", "said"}
 """Names that say how a variable came about, and not what it holds."""
 
 

@@ -32,13 +32,13 @@ class AdminCommands:
     def __init__(self, screen: pytest.CaptureFixture[str], folder: Path, database: str | None = None) -> None:
         self._place = ["--data", str(folder), *(["--database", database] if database else [])]
         self._screen = screen
-        self.said = ""
+        self.stderr = ""
 
     def __call__(self, *words: str, code: int = 0) -> Any:
         with pytest.raises(SystemExit) as ended:
             main(["admin", *words, *self._place, "--json"])
         shown = self._screen.readouterr()
-        self.said = shown.err
+        self.stderr = shown.err
         assert ended.value.code == code, shown
         return json.loads(shown.out) if shown.out.strip() else None
 
@@ -80,7 +80,7 @@ def test_a_ticket_is_answered_while_the_server_runs(cloud: Cloud, staff: AdminCo
     assert staff("tickets", "list") == []
     assert [ticket["id"] for ticket in staff("tickets", "list", "--all")] == [1]
     staff("tickets", "answer", "1", "Too late.", code=1)
-    assert "ticket 1 is closed" in staff.said
+    assert "ticket 1 is closed" in staff.stderr
     path = "/v4/support/tickets/1"
     assert recorded(cloud) == [(ME, "tickets answer", path), (ME, "tickets close", path)]
 
@@ -169,7 +169,7 @@ def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(
     names |= {"new": tmp_path / "new", "old": tmp_path / "old"}
     for command, words in WRONG.items():
         staff(*shlex.split(command.format(**names)), code=1)
-        assert staff.said == f"crofter: {words.format(**names)}\n", command
+        assert staff.stderr == f"crofter: {words.format(**names)}\n", command
     assert (recorded(cloud), recorded(cloud, 3)) == ([], [])
     assert (sorted(file.name for file in tmp_path.iterdir()), names["old"].read_text()) == (["data", "old"], "mine")
     assert [ticket["status"] for ticket in alice.get("/v4/support/tickets").json()["data"]] == ["new", "closed"]
@@ -264,14 +264,14 @@ def test_managed_service_is_ended_by_the_staff(cloud: Cloud, staff: AdminCommand
     assert dora.get("/v4/managed/services").status_code == 403
     assert dora.get("/v4/account/events").json()["data"][0]["action"] == "managed_disabled"
     staff("managed", "disable", account["euuid"], code=1)
-    assert staff.said == "crofter: managed service is not enabled on this account\n"
+    assert staff.stderr == "crofter: managed service is not enabled on this account\n"
     assert recorded(cloud) == [(ME, "managed disable", "/v4/account/settings")]
 
 
 def test_without_a_database_there_is_nothing_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     admin = AdminCommands(capsys, tmp_path / "nowhere")
     admin("tickets", "list", code=1)
-    assert "there is no database" in admin.said
+    assert "there is no database" in admin.stderr
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -296,7 +296,7 @@ def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: Admin
     ] * 2
     staff("maintenance", "cancel", str(first["scheduled"]))
     staff("maintenance", "cancel", str(first["scheduled"]), code=1)
-    assert "no maintenance" in staff.said
+    assert "no maintenance" in staff.stderr
     assert [maintenance["id"] for maintenance in staff("maintenance", "list")] == [second["scheduled"]]
     staff("maintenance", "schedule", str(number), clock.text(now + clock.HOUR), "Tonight")
     cloud.advance(3700)

@@ -57,9 +57,9 @@ from crofter.cli import main, admin_commands, opening
 commands, forbidden, data = json.loads(sys.argv[1])
 
 def run(command, words, refused):
-    said = io.StringIO()
+    stderr = io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(stderr):
             code = main(["admin", *words.split(), "--data", data, "--json"])
     except SystemExit as end:
         code = end.code
@@ -67,7 +67,7 @@ def run(command, words, refused):
         code = traceback.format_exc()
     mine = sum(name.startswith("crofter") for name in sys.modules)
     wrong = [name for name in forbidden if name in sys.modules]
-    return [command, mine, wrong, None if bool(code) == refused else f"{code} {said.getvalue()}"]
+    return [command, mine, wrong, None if bool(code) == refused else f"{code} {stderr.getvalue()}"]
 
 for _, group in itertools.groupby(commands, lambda one: one[0].split()[0]):
     if os.fork() == 0:

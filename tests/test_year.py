@@ -29,7 +29,7 @@ from tests.year.fingerprint import fingerprint
 from tests.year.life import Year
 
 SEED = 10
-"""Of a story that has everything in it, be it of some months or of a year."""
+"""Of a history that has everything in it, be it of some months or of a year."""
 
 EVERYTHING = {"compute", "backup", "ip", "managed", "credit", "volume", "nodebalancer", "transfer"}
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -127,13 +127,13 @@ def _a_leg_is_moved_by_a_micro_dollar(cloud: Cloud) -> None:
 
 # ---- defects that are planted, and found ----------------------------------------------------------------------------
 
-DATES, LINES = "invoices_are_made_when_they_should_be", "invoices_have_the_lines_that_the_story_comes_to"
+DATES, LINES = "invoices_are_made_when_they_should_be", "invoices_have_the_lines_that_the_history_comes_to"
 LEGS, BOOKS = "the_ledger_has_each_leg_to_the_micro_dollar", "the_books_are_in_order"
 OWNERS, HOURS = "all_that_is_there_costs_its_owner", "no_hour_of_an_object_is_metered_twice"
 
 
 class Lived(NamedTuple):
-    """What a story came to: what was done in it, what was billed, and which checks it fails."""
+    """What a history came to: what was done in it, what was billed, and which checks it fails."""
 
     done: Counter[str]
     billed: set[str]
@@ -223,7 +223,7 @@ def test_without_a_defect_all_is_found_to_be_right(undisturbed: Lived) -> None:
 
 
 @pytest.mark.soak
-def test_the_other_database_has_the_same_story_to_tell(postgres_server: PostgresServer, undisturbed: Lived) -> None:
+def test_the_other_database_has_the_same_history(postgres_server: PostgresServer, undisturbed: Lived) -> None:
     assert live(postgres_server.address(postgres_server.create())) == undisturbed
 
 
@@ -231,7 +231,7 @@ def test_the_other_database_has_the_same_story_to_tell(postgres_server: Postgres
     "defect",
     [pytest.param(defect, marks=() if defect in IN_EVERY_RUN else pytest.mark.soak) for defect in FOUND_BY],
 )
-def test_a_defect_is_found_in_the_same_story(
+def test_a_defect_is_found_in_the_same_history(
     folders: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
     undisturbed: Lived,

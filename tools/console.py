@@ -66,8 +66,8 @@ def _run(command: list[str]) -> str:
         return f"`npm {command[-1]}` took longer than {PATIENCE} seconds"
     if done.returncode == 0:
         return ""
-    said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    return "\n".join(said[-8:]) or f"npm ended with {done.returncode}"
+    lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    return "\n".join(lines[-8:]) or f"npm ended with {done.returncode}"
 
 
 def main() -> int:

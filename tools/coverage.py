@@ -50,7 +50,7 @@ class Operation(NamedTuple):
     endpoint: Endpoint | None
 
     @property
-    def told(self) -> str:
+    def served_by_or_why_not(self) -> str:
         """What serves it, or why nothing does."""
         if self.endpoint is not None:
             return f"`{self.endpoint.name}`"
@@ -130,7 +130,7 @@ def _of_family(operations: Sequence[Operation]) -> list[str]:
         "|---|---|---|---|",
         *(
             f"| {operation.group} | `{operation.row.method} {operation.row.path}` | {operation.state} |"
-            f" {operation.told} |"
+            f" {operation.served_by_or_why_not} |"
             for operation in operations
         ),
     ]

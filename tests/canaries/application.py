@@ -26,7 +26,7 @@ SHOWN_AGAIN = {
 """Answers that show a secret whenever they are asked for, and which: its owner needs it more than once."""
 
 
-class Heard(Struct):
+class RecordedAnswer(Struct):
     """An answer, and the canaries that it may show: those that it has made."""
 
     about: str
@@ -41,7 +41,7 @@ class Application:
         self.store = store
         self.url = url
         self.canaries: list[Canary] = []
-        self.heard: list[Heard] = []
+        self.recorded: list[RecordedAnswer] = []
         self.again: list[Send] = []
         self._numbers = itertools.count(1)
 
@@ -50,17 +50,17 @@ class Application:
     def client(self, token: str | None, **headers: str) -> httpx2.Client:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        hooks = {"response": [self._hear]}
+        hooks = {"response": [self._record]}
         return httpx2.Client(base_url=self.url, headers=headers, timeout=60, event_hooks=hooks)
 
-    def _hear(self, answer: httpx2.Response) -> None:
+    def _record(self, answer: httpx2.Response) -> None:
         answer.read()
         # Where cookies are set they are shown on purpose; and a length may be any number, even that of a card.
         shown = [header for header in answer.headers.multi_items() if header[0] not in ("set-cookie", "content-length")]
         headers = "\n".join(f"{name}: {value}" for name, value in shown)
         about = f"{answer.request.method} {answer.request.url.path} -> {answer.status_code}"
-        shows = set[str]().union(*(names for told, names in SHOWN_AGAIN.items() if re.fullmatch(told, about)))
-        self.heard.append(Heard(about, headers.encode() + b"\n\n" + answer.content, shows))
+        shows = set[str]().union(*(names for pattern, names in SHOWN_AGAIN.items() if re.fullmatch(pattern, about)))
+        self.recorded.append(RecordedAnswer(about, headers.encode() + b"\n\n" + answer.content, shows))
 
     # ---- canaries ---------------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class Application:
 
     def excuse(self, name: str) -> None:
         """The last answer shows a canary on purpose."""
-        self.heard[-1].shows.add(name)
+        self.recorded[-1].shows.add(name)
 
     def _kept(self, canary: Canary) -> str:
         assert canary.name not in {other.name for other in self.canaries}, canary.name
@@ -98,7 +98,7 @@ class Application:
 
     def answers(self, canary: Canary) -> bytes:
         """All that was answered, but for where the canary was made."""
-        return b"\n".join(answer.content for answer in self.heard if canary.name not in answer.shows)
+        return b"\n".join(answer.content for answer in self.recorded if canary.name not in answer.shows)
 
     def name(self, kind: str) -> str:
         """One that nothing has yet."""

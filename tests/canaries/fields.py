@@ -22,7 +22,7 @@ class Field(Struct, frozen=True):
     name: str
     """Of an endpoint and a field of its body, or of a view and its field."""
     secret: bool
-    told: bool
+    can_hold_secret: bool
     """Whether its value is text, or an object: what can hold a secret."""
 
     @property
@@ -35,7 +35,7 @@ def bodies() -> Iterator[Field]:
     for endpoint in ENDPOINTS:
         if endpoint.body is not None:
             for path, kind in _walk(shape.type_info(endpoint.body)):
-                yield Field(f"{endpoint.name} {path}", _secret(kind), _told(kind))
+                yield Field(f"{endpoint.name} {path}", _secret(kind), _can_hold_secret(kind))
 
 
 def views() -> Iterator[Field]:
@@ -43,7 +43,7 @@ def views() -> Iterator[Field]:
     seen = {view for endpoint in ENDPOINTS for view in _views(endpoint)}
     for view in sorted(seen, key=lambda shown: shown.__name__):
         for path, kind in _walk(shape.type_info(view)):
-            yield Field(f"{view.__name__}.{path}", _secret(kind), _told(kind))
+            yield Field(f"{view.__name__}.{path}", _secret(kind), _can_hold_secret(kind))
 
 
 def _views(endpoint: Endpoint) -> Iterator[Any]:
@@ -73,11 +73,11 @@ def _secret(kind: shape.Type) -> bool:
     return isinstance(kind, shape.UnionType) and any(_secret(option) for option in kind.types)
 
 
-def _told(kind: shape.Type) -> bool:
+def _can_hold_secret(kind: shape.Type) -> bool:
     if isinstance(kind, shape.Metadata):
-        return _told(kind.type)
+        return _can_hold_secret(kind.type)
     if isinstance(kind, shape.UnionType):
-        return any(_told(option) for option in kind.types)
+        return any(_can_hold_secret(option) for option in kind.types)
     return isinstance(kind, (shape.StrType, shape.DictType, shape.AnyType)) or (
-        isinstance(kind, shape.ListType) and _told(kind.item_type)
+        isinstance(kind, shape.ListType) and _can_hold_secret(kind.item_type)
     )

@@ -130,7 +130,7 @@ def _statements(log: bytes) -> bytes:
 Store = SqliteStore | PostgresStore
 
 
-def said_by_commands(store: Store, env: dict[str, str]) -> bytes:
+def output_of_commands(store: Store, env: dict[str, str]) -> bytes:
     """What the operator's commands print."""
     printed = b""
     for command in LISTS:

@@ -15,7 +15,7 @@ from tests.cloud import Cloud
 VARIABLES = ("URL", "TOKEN", "PROFILE", "CA")
 
 
-class Said(NamedTuple):
+class CommandResult(NamedTuple):
     code: int
     out: str
     err: str
@@ -25,7 +25,7 @@ class Said(NamedTuple):
         return json.loads(self.out)
 
 
-Crofter = Callable[..., Said]
+Crofter = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def anybody(home: Path, capfd: pytest.CaptureFixture[str]) -> Crofter:
     """Runs a command, as nobody in particular."""
 
-    def run(*words: str) -> Said:
+    def run(*words: str) -> CommandResult:
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main(words)
-        said = capfd.readouterr()
-        return Said(int(ended.value.code or 0), said.out, said.err)
+        captured = capfd.readouterr()
+        return CommandResult(int(ended.value.code or 0), captured.out, captured.err)
 
     return run
 

@@ -82,9 +82,9 @@ def test_help_shows_groups_commands_and_flags(anybody: Crofter) -> None:
     ],
 )
 def test_of_an_unknown_command_the_nearest_is_suggested(anybody: Crofter, words: tuple[str, ...], meant: str) -> None:
-    said = anybody(*words)
-    assert said.code == 2
-    assert said.err.rstrip().endswith(f"did you mean {meant}")
+    result = anybody(*words)
+    assert result.code == 2
+    assert result.err.rstrip().endswith(f"did you mean {meant}")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["disks", "create", "--help"], ["regions", "list"], ["api", "GET", "/"]])

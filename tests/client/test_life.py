@@ -105,8 +105,8 @@ def test_a_life_in_a_pipe(ada: Ada) -> None:
     made = ada.runs("instances", "create", "--label", "web-1", *DEPLOYED, "--wait", "-o", "json")
     assert made.returncode == 0, made.stderr
     assert json.loads(made.stdout)["status"] == "running"  # as it is in the end, not as the request was answered
-    told = made.stderr.splitlines()
-    assert [line for line in told if line.endswith(": finished")] == [
+    stderr_lines = made.stderr.splitlines()
+    assert [line for line in stderr_lines if line.endswith(": finished")] == [
         "event 1 compute_create web-1: finished",
         "event 2 compute_boot web-1: finished",
     ]

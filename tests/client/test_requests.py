@@ -75,22 +75,22 @@ def test_data_is_read_from_files(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_said_in_words(crofter: Crofter, words: tuple[str, ...], complaint: str) -> None:
-    said = crofter(*words)
-    assert (said.code, said.out) == (2, "")
-    assert complaint in said.err
-    assert "Traceback" not in said.err
+    result = crofter(*words)
+    assert (result.code, result.out) == (2, "")
+    assert complaint in result.err
+    assert "Traceback" not in result.err
 
 
 def test_a_refusal_is_a_line_for_each_field(crofter: Crofter) -> None:
-    said = crofter("instances", "create", "--label", "w")
-    assert said.code == 1
-    assert said.err.splitlines() == [
+    result = crofter("instances", "create", "--label", "w")
+    assert result.code == 1
+    assert result.err.splitlines() == [
         "type: type is required",
         "region: region is required",
         "label: Length must be 3-64 characters",
     ]
-    told = crofter("instances", "create", "--label", "w", "-o", "json")
-    assert [error["field"] for error in json.loads(told.err)["errors"]] == ["type", "region", "label"]
+    json_result = crofter("instances", "create", "--label", "w", "-o", "json")
+    assert [error["field"] for error in json.loads(json_result.err)["errors"]] == ["type", "region", "label"]
     assert crofter("instances", "view", "77") == (1, "", "Not found\n")
 
 
@@ -101,15 +101,15 @@ def test_who_may_not_is_told_with_a_code_of_its_own(
     assert crofter("instances", "list").code == 0
     assert crofter("tags", "create", "--label", "garden").code == 5
     monkeypatch.setenv("CROFTER_TOKEN", "nonsense")
-    said = crofter("instances", "list")
-    assert said.code == 5
-    assert "crofter login" in said.err
+    result = crofter("instances", "list")
+    assert result.code == 5
+    assert "crofter login" in result.err
 
 
 def test_a_server_that_is_not_there_has_a_code_of_its_own(anybody: Crofter) -> None:
-    said = anybody("--url", "http://127.0.0.1:9", "regions", "list")
-    assert said.code == 6
-    assert said.err == "crofter: http://127.0.0.1:9 cannot be reached: Connection refused\n"
+    result = anybody("--url", "http://127.0.0.1:9", "regions", "list")
+    assert result.code == 6
+    assert result.err == "crofter: http://127.0.0.1:9 cannot be reached: Connection refused\n"
 
 
 # ---- output ---------------------------------------------------------------------------------------------------------
@@ -172,8 +172,8 @@ def test_a_table_shrinks_to_the_terminal() -> None:
 
 
 def test_yaml_keeps_text_text() -> None:
-    told = formats.rendered({"a": "no", "b": "1", "c": [], "d": [{"e": None, "f": "x: y"}], "": "é"}, "yaml")
-    assert told == 'a: "no"\nb: "1"\nc: []\nd:\n  - e: null\n    f: "x: y"\n"": "\\u00e9"\n'
+    output = formats.rendered({"a": "no", "b": "1", "c": [], "d": [{"e": None, "f": "x: y"}], "": "é"}, "yaml")
+    assert output == 'a: "no"\nb: "1"\nc: []\nd:\n  - e: null\n    f: "x: y"\n"": "\\u00e9"\n'
 
 
 def test_one_object_has_a_line_for_each_field_and_a_table_for_each_list() -> None:
@@ -198,7 +198,7 @@ def test_a_plan_changes_nothing_and_a_key_does_it_once(crofter: Crofter) -> None
     assert crofter("tags", "create", "--label", "garden", "--plan", "-o", "json").json()["plan"]["valid"] is True
     assert crofter("tags", "list", "-o", "id").out == ""
     twice = [crofter("tags", "create", "--label", "garden", "--idempotency-key", "one") for _ in range(2)]
-    assert [said.code for said in twice] == [0, 0]
+    assert [result.code for result in twice] == [0, 0]
 
 
 def test_files_are_sent_and_saved(crofter: Crofter, tmp_path: Path) -> None:

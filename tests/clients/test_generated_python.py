@@ -33,9 +33,9 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     folder = tmp_path_factory.mktemp("python_client")
     document = folder / "openapi.json"
     document.write_text(openapi.render(ENDPOINTS), encoding="utf-8")
-    told = generate(document, folder / PACKAGE)
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert "WARNING" not in told.stdout + told.stderr
+    completed = generate(document, folder / PACKAGE)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert "WARNING" not in completed.stdout + completed.stderr
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         yield importlib.import_module(PACKAGE)

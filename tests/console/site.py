@@ -94,7 +94,7 @@ class Site(Struct):
     def _opened(self) -> Tab:
         tab = Tab(self.context.new_page(), [])
         tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
-        tab.page.on("console", lambda said: tab.complaints.append(said.text) if said.type == "error" else None)
+        tab.page.on("console", lambda message: tab.complaints.append(message.text) if message.type == "error" else None)
         return tab
 
     def visit(self, page: Page, path: str) -> None:

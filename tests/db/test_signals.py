@@ -12,12 +12,12 @@ from crofter.db.postgres import PostgresDatabase
 from tests.resources.followers import eventually
 
 
-class Heard:
-    """What a process hears, as far as it has been waited for."""
+class Subscriber:
+    """Collects what a process hears, as far as it has been waited for."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.topics: list[str] = []
-        database.signals.listen("told", self.topics.append)
+        database.signals.listen("topic", self.topics.append)
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def here(postgres_address: str) -> Iterator[PostgresDatabase]:
 def there(postgres_address: str) -> Iterator[PostgresDatabase]:
     database = PostgresDatabase(postgres_address)
     database.signals.start()
-    heard = Heard(database)
+    subscriber = Subscriber(database)
     # It listens once it hears something: LISTEN takes effect after a while.
     other = PostgresDatabase(postgres_address)
 
     def listens() -> bool:
-        other.signals.publish(["told:begin"])
-        return bool(heard.topics)
+        other.signals.publish(["topic:begin"])
+        return bool(subscriber.topics)
 
     eventually(listens)
     other.close()
@@ -49,31 +49,31 @@ def there(postgres_address: str) -> Iterator[PostgresDatabase]:
 def tell(database: PostgresDatabase, topic: str) -> None:
     with database.write() as db:
         db.insert(meta.meta, name=topic, value=1)
-        db.signal(f"told:{topic}")
+        db.signal(f"topic:{topic}")
 
 
 def test_others_hear_of_it_and_who_said_it_hears_it_once(here: PostgresDatabase, there: PostgresDatabase) -> None:
-    at_home, abroad = Heard(here), Heard(there)
+    at_home, abroad = Subscriber(here), Subscriber(there)
     tell(here, "first")
-    assert "told:first" in at_home.topics
-    eventually(lambda: "told:first" in abroad.topics)
+    assert "topic:first" in at_home.topics
+    eventually(lambda: "topic:first" in abroad.topics)
     tell(there, "answer")
-    eventually(lambda: "told:answer" in at_home.topics)
-    assert [topic for topic in at_home.topics if topic != "told:begin"] == ["told:first", "told:answer"]
+    eventually(lambda: "topic:answer" in at_home.topics)
+    assert [topic for topic in at_home.topics if topic != "topic:begin"] == ["topic:first", "topic:answer"]
 
 
 def test_what_many_threads_say_at_once_is_all_heard(here: PostgresDatabase, there: PostgresDatabase) -> None:
-    abroad = Heard(there)
-    said = {f"told:{number}" for number in range(400)}
+    abroad = Subscriber(there)
+    topics = {f"topic:{number}" for number in range(400)}
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda topic: here.signals.publish([topic]), sorted(said)))
-    eventually(lambda: said <= set(abroad.topics))
+        list(pool.map(lambda topic: here.signals.publish([topic]), sorted(topics)))
+    eventually(lambda: topics <= set(abroad.topics))
 
 
 def test_what_was_said_just_before_the_end_is_heard(postgres_address: str, there: PostgresDatabase) -> None:
     """As by a command of an operator, which has nothing else to do."""
-    abroad = Heard(there)
+    abroad = Subscriber(there)
     short_lived = PostgresDatabase(postgres_address)
     tell(short_lived, "last")
     short_lived.close()
-    eventually(lambda: "told:last" in abroad.topics)
+    eventually(lambda: "topic:last" in abroad.topics)

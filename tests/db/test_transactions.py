@@ -40,7 +40,7 @@ def add(database: Database, *added: str, give_up: bool = False) -> None:
 
 
 @contextmanager
-def heard(database: Database) -> Iterator[list[str]]:
+def listening(database: Database) -> Iterator[list[str]]:
     topics: list[str] = []
     stop = database.signals.listen("added", topics.append)
     yield topics
@@ -57,7 +57,7 @@ def elsewhere(database: Database) -> list[str]:
 
 
 def test_a_write_is_there_when_the_block_has_ended(database: Database) -> None:
-    with heard(database) as topics:
+    with listening(database) as topics:
         with database.write() as db:
             db.insert(meta.meta, name="one", value=1)
             db.signal("added:one")
@@ -68,7 +68,7 @@ def test_a_write_is_there_when_the_block_has_ended(database: Database) -> None:
 
 
 def test_a_write_that_is_given_up_leaves_no_trace_and_no_word(database: Database) -> None:
-    with heard(database) as topics, pytest.raises(Given):
+    with listening(database) as topics, pytest.raises(Given):
         add(database, "one", give_up=True)
     assert (topics, names(database)) == ([], [])
     add(database, "two")  # and nobody is left waiting
@@ -108,7 +108,7 @@ def test_a_reader_cannot_write(database: Database) -> None:
 
 
 def test_writes_together_are_there_at_once_when_the_block_has_ended(database: Database) -> None:
-    with heard(database) as topics:
+    with listening(database) as topics:
         with database.batch():
             add(database, "one")
             assert names(database) == ["one"]  # the next part builds on it
@@ -120,7 +120,7 @@ def test_writes_together_are_there_at_once_when_the_block_has_ended(database: Da
 
 
 def test_each_part_stands_or_falls_alone(database: Database) -> None:
-    with heard(database) as topics, database.batch():
+    with listening(database) as topics, database.batch():
         add(database, "one")
         with pytest.raises(Given):
             add(database, "gone", give_up=True)
@@ -160,7 +160,7 @@ def test_a_hopeful_part_that_fails_late_spoils_all(sqlite_database: SqliteDataba
             with pytest.raises(Unavailable):
                 add(sqlite_database, "of no use")
 
-    with heard(sqlite_database) as topics, pytest.raises(BatchAborted):
+    with listening(sqlite_database) as topics, pytest.raises(BatchAborted):
         parts()
     assert (elsewhere(sqlite_database), topics) == ([], [])
     add(sqlite_database, "again")
@@ -200,7 +200,7 @@ def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: Sqlite
             with pytest.raises(Unavailable):
                 add(sqlite_database, "after")
 
-    with heard(sqlite_database) as topics, pytest.raises(Unavailable):
+    with listening(sqlite_database) as topics, pytest.raises(Unavailable):
         parts()
     assert (names(sqlite_database), topics) == ([], [])
     limit_pages(sqlite_database, 10_000)
@@ -276,7 +276,7 @@ def test_a_commit_that_fails_makes_all_parts_unavailable(
 
     real = sqlite_database._writer
     monkeypatch.setattr(sqlite_database, "_writer", Broken(real, "COMMIT", apsw.IOError("disk I/O error")))
-    with heard(sqlite_database) as topics, pytest.raises(Unavailable):
+    with listening(sqlite_database) as topics, pytest.raises(Unavailable):
         parts()
     monkeypatch.setattr(sqlite_database, "_writer", real)
     assert (names(sqlite_database), topics) == ([], [])

@@ -58,10 +58,10 @@ import ipaddress, socket, struct, sys, time
 router = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
 router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
 card = socket.if_nametoindex("card")
-told = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0)
-told += struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + ipaddress.IPv6Address(sys.argv[1]).packed
+advertisement = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0)
+advertisement += struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + ipaddress.IPv6Address(sys.argv[1]).packed
 while True:
-    router.sendto(told, ("ff02::1", 0, 0, card))
+    router.sendto(advertisement, ("ff02::1", 0, 0, card))
     time.sleep(1)
 """
 """A router's word of which IPv6 network this is."""

@@ -101,11 +101,11 @@ def _inner(part: Any) -> Any:
 
 def interrupting(patch: pytest.MonkeyPatch) -> Interrupter:
     """Between all connections that are opened from here on and their hosts."""
-    made, opened, told = Interrupter(), virt.open, threading.excepthook
+    interrupter, usual_open, usual_hook = Interrupter(), virt.open, threading.excepthook
     patch.setattr(connections, "_connections", {})
-    patch.setattr(virt, "open", lambda uri: Watched(opened(uri), made))
-    patch.setattr(threading, "excepthook", lambda about: None if about.exc_type is Died else told(about))
-    return made
+    patch.setattr(virt, "open", lambda uri: Watched(usual_open(uri), interrupter))
+    patch.setattr(threading, "excepthook", lambda about: None if about.exc_type is Died else usual_hook(about))
+    return interrupter
 
 
 def points(count: int, most: int) -> Iterator[int]:

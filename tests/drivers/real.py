@@ -53,8 +53,8 @@ def why_no_bridge() -> str | None:
 @cache
 def why_no_vlans() -> str | None:
     """What is missing for VLANs on a bridge, or None."""
-    told = subprocess.run(["/usr/sbin/libvirtd", "--version"], capture_output=True, text=True).stdout
-    version = told.split()[-1] if told else "0"
+    output = subprocess.run(["/usr/sbin/libvirtd", "--version"], capture_output=True, text=True).stdout
+    version = output.split()[-1] if output else "0"
     if int(version.partition(".")[0]) < 11:
         return f"libvirt {version} cannot tag the port of a bridge; 11.0 can"
     made = ("unshare", "--net", "ip", "link", "add", "br0", "type", "bridge", "vlan_filtering", "1")

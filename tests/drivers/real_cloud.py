@@ -86,10 +86,10 @@ class RealCloud:
 
     def admin(self, *words: str) -> str:
         command = [CROFTER, "admin", *words, "--data", str(self.folder / "data")]
-        done = subprocess.run(command, env=environment(**self.env), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        self.told = done.stderr
-        return done.stdout
+        completed = subprocess.run(command, env=environment(**self.env), capture_output=True, text=True, timeout=300)
+        assert completed.returncode == 0, completed.stderr
+        self.admin_stderr = completed.stderr
+        return completed.stdout
 
     def _add_hosts(self) -> None:
         self.admin("init")

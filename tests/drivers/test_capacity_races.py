@@ -105,19 +105,21 @@ def _all(call: Callable[[int], Any]) -> list[Any]:
 
 def test_of_eight_machines_at_once_three_get_onto_a_host_for_three(store: Database) -> None:
     fleet = Fleet(store, FITTING * MACHINE.memory + 1)
-    told = _all(fleet.create)
-    assert told.count("placed") == FITTING, told
+    outcomes = _all(fleet.create)
+    assert outcomes.count("placed") == FITTING, outcomes
     refusals = {"The host has no memory left for this.", f"The hosts of region {REGION} are full."}
-    assert {reason for reason in told if reason != "placed"} <= refusals
+    assert {reason for reason in outcomes if reason != "placed"} <= refusals
     assert (fleet.machines(), fleet.used(FIRST)) == (FITTING, FITTING * MACHINE.memory)
 
 
 def test_of_two_hosts_none_gets_more_than_it_has_space_for(store: Database) -> None:
     fleet = Fleet(store, 2 * MACHINE.memory, MACHINE.memory)
-    told = _all(fleet.create)
+    outcomes = _all(fleet.create)
     for _ in range(CREATES):  # whoever was not quick enough may ask again
-        told = [fleet.create(number) if word != "placed" else word for number, word in enumerate(told, 1)]
-    assert told.count("placed") == fleet.machines() == FITTING
+        outcomes = [
+            fleet.create(number) if outcome != "placed" else outcome for number, outcome in enumerate(outcomes, 1)
+        ]
+    assert outcomes.count("placed") == fleet.machines() == FITTING
     assert (fleet.used(FIRST), fleet.used(FIRST + 1)) == (2 * MACHINE.memory, MACHINE.memory)
 
 
@@ -131,8 +133,8 @@ def test_disks_that_come_at_once_share_the_space_of_their_host(store: Database) 
         except Refused as error:
             return error.reason
 
-    told = _all(make)
-    assert sorted(told) == ["The host has no disk space left for this."] * (CREATES - FITTING) + ["made"] * FITTING
+    outcomes = _all(make)
+    assert sorted(outcomes) == ["The host has no disk space left for this."] * (CREATES - FITTING) + ["made"] * FITTING
 
 
 def test_the_test_would_see_a_host_that_is_not_locked(

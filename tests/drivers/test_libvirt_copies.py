@@ -21,17 +21,17 @@ def test_a_machine_is_copied_while_another_copy_of_it_begins_or_ends(
 ) -> None:
     machine = fake_case.machine(on=True)
     host, domain = fake_harness.host(machine.domain.host), fake_harness.domain(machine.domain)
-    domain.copying, told = virt.VIR_DOMAIN_JOB_UNBOUNDED, []
+    domain.copying, calls = virt.VIR_DOMAIN_JOB_UNBOUNDED, []
 
     def have_no_data(name: str) -> None:
-        told.append(name)
-        if len(told) <= 2:
+        calls.append(name)
+        if len(calls) <= 2:
             domain.copying = virt.VIR_DOMAIN_JOB_UNBOUNDED
             raise Fault("INTERNAL_ERROR", "internal error: backup job data missing")
 
     host.hooks[call] = have_no_data
     backup = fake_case.backup(machine)
-    assert len(told) > 2
+    assert len(calls) > 2
     assert fake_case.driver.observe(backup).presence == "ready"
 
 

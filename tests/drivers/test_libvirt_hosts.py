@@ -166,15 +166,15 @@ def test_two_processes_that_bring_the_same_file_do_not_spoil_each_other(
         assert go_on.wait(PATIENCE)
 
     hooks["send"] = wait
-    told: list[str] = []
-    thread = threading.Thread(target=lambda: told.append(slow.have(file)))
+    names: list[str] = []
+    thread = threading.Thread(target=lambda: names.append(slow.have(file)))
     thread.start()
     assert reached.wait(PATIENCE)
     monkeypatch.setattr(host, "_uploads", {})  # another process knows nothing of its locks
     assert quick.have(file) == file.name
     go_on.set()
     thread.join(PATIENCE)
-    assert told == [file.name]
+    assert names == [file.name]
     assert slow.listed() == [file.name], "nothing is left of either part"
 
 

@@ -105,11 +105,11 @@ def test_who_comes_a_moment_later_with_the_same_order_finds_no_stranger(
         return stored(client, volumes=volumes)
 
     monkeypatch.setattr(host.HostClient, "stored", slow)
-    told: list[Progress] = []
-    thread = threading.Thread(target=lambda: told.append(late.ensure_disk(ref, spec, Empty(), order)))
+    reports: list[Progress] = []
+    thread = threading.Thread(target=lambda: reports.append(late.ensure_disk(ref, spec, Empty(), order)))
     thread.start()
     assert reached.wait(PATIENCE)
     fake_case.done(lambda: fake_case.driver.ensure_disk(ref, spec, Empty(), order))
     go_on.set()
     thread.join(PATIENCE)
-    assert [progress.done for progress in told] == [True]
+    assert [progress.done for progress in reports] == [True]

@@ -276,17 +276,17 @@ def test_a_machine_that_is_switched_off_in_the_moment_it_is_let_run_does_not_sta
     fake_case: DriverCase, fake_harness: FakeHarness
 ) -> None:
     machine, boot, off = fake_case.machine(), fake_case.order(), fake_case.order()
-    said: list[Progress] = []
+    progress: list[Progress] = []
     hooks = fake_harness.host(machine.domain.host).hooks
 
     def switch_off(_name: str) -> None:
         del hooks["resume"]
-        said.append(fake_harness.hand.ensure_off(machine.domain, off))
+        progress.append(fake_harness.hand.ensure_off(machine.domain, off))
 
     hooks["resume"] = switch_off
     fake_harness.start().ensure_running(machine.domain, boot)
     fake_harness.wait(PATIENCE)
-    assert not said[0].done, "it is off only when nobody can switch it on any more"
+    assert not progress[0].done, "it is off only when nobody can switch it on any more"
     fake_case.done(lambda: fake_harness.hand.ensure_off(machine.domain, off))
     fake_harness.hand._periodic_work.sync_power()
     assert fake_case.power(machine.domain) == "off"

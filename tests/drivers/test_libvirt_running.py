@@ -213,11 +213,11 @@ def grown(case: DriverCase, disk: DiskRef, size: int) -> str | None:
 def test_growing_that_is_taken_over_grows_all_the_same(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
     """The first process has made the volume larger: how large the disk was is known from the ledger alone."""
     disk, order, dead = fake_case.image_disk(fake_case.host()), fake_case.order(), fake_harness.start()
-    told: list[str] = []
+    scripts: list[str] = []
     host = fake_harness.host(disk.host)
 
     def note(_subject: File, script: str) -> str:
-        told.append(script)
+        scripts.append(script)
         return "rc=0\n"
 
     host.helper = note
@@ -225,8 +225,8 @@ def test_growing_that_is_taken_over_grows_all_the_same(fake_case: DriverCase, fa
         dead.ensure_size(disk, 6000, order)
         assert fake_harness.file(disk).capacity == 6000 << 20
         fake_case.done(lambda: fake_case.driver.ensure_size(disk, 6000, order))
-    assert all("grow_flat" in script for script in told)
-    assert told
+    assert all("grow_flat" in script for script in scripts)
+    assert scripts
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ def on_vlans(case: DriverCase, *numbers: int, host: int | None = None) -> Machin
 
 
 def refused(case: DriverCase, *numbers: int) -> str:
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as error:
         on_vlans(case, *numbers)
-    return str(told.value)
+    return str(error.value)
 
 
 def test_a_network_has_one_tag_on_all_hosts_of_its_region(fake_case: DriverCase, fake_harness: FakeHarness) -> None:

@@ -63,13 +63,13 @@ def test_the_card_is_the_one_that_the_ipv6_address_follows_from() -> None:
 def test_on_a_user_network_the_guest_is_leased_its_own_address_and_reaches_nothing() -> None:
     machine = described(Card("f2:3c:95:00:00:01", address="203.0.113.1", forward=22001))
     arguments = [argument.get("value") for argument in machine.iter(f"{{{domain_xml.QEMU}}}arg")]
-    told = "user,id=n0,restrict=on,net=203.0.113.0/24,dhcpstart=203.0.113.1,host=203.0.113.2,dns=203.0.113.3"
-    assert arguments[:2] == ["-netdev", f"{told},hostfwd=tcp:127.0.0.1:22001-203.0.113.1:22"]
+    options = "user,id=n0,restrict=on,net=203.0.113.0/24,dhcpstart=203.0.113.1,host=203.0.113.2,dns=203.0.113.3"
+    assert arguments[:2] == ["-netdev", f"{options},hostfwd=tcp:127.0.0.1:22001-203.0.113.1:22"]
 
 
 def test_a_filter_lets_only_own_addresses_out_and_closes_the_ports_of_mail() -> None:
-    rule = Rule("inbound", "ACCEPT", "TCP", "22, 80-90", ("198.51.100.0/24", "2001:db8:5::/48"))
-    network = Network(("203.0.113.7", "2001:db8:1::/64"), (rule, Rule("inbound", "DROP")))
+    accepting = Rule("inbound", "ACCEPT", "TCP", "22, 80-90", ("198.51.100.0/24", "2001:db8:5::/48"))
+    network = Network(("203.0.113.7", "2001:db8:1::/64"), (accepting, Rule("inbound", "DROP")))
     root = ElementTree.fromstring(filters.filter_xml("name", "identity", "f2:3c:95:00:00:01", network))
     rules = [
         (element.get("action"), element.get("direction"), element[0].tag, element[0].attrib)
@@ -78,18 +78,18 @@ def test_a_filter_lets_only_own_addresses_out_and_closes_the_ports_of_mail() -> 
     assert ("drop", "out", "mac", {"match": "no", "srcmacaddr": "f2:3c:95:00:00:01"}) in rules
     assert ("return", "out", "ip", {"srcipaddr": "203.0.113.7", "srcipmask": "32"}) in rules
     assert ("return", "out", "ipv6", {"srcipaddr": "2001:db8:1::", "srcipmask": "64"}) in rules
-    assert {told[3].get("dstportstart") for told in rules if told[1:3] == ("out", "tcp")} == {"25", "465", "587"}
-    let_in = [told[2:] for told in rules if told[:2] == ("accept", "in") and told[3].get("state") == "NEW"]
+    assert {rule[3].get("dstportstart") for rule in rules if rule[1:3] == ("out", "tcp")} == {"25", "465", "587"}
+    let_in = [rule[2:] for rule in rules if rule[:2] == ("accept", "in") and rule[3].get("state") == "NEW"]
     assert let_in[0] == (
         "tcp",
         {"srcipaddr": "198.51.100.0", "srcipmask": "24", "dstportstart": "22", "dstportend": "22", "state": "NEW"},
     )
     assert [kind for kind, _ in let_in] == ["tcp", "tcp", "tcp-ipv6", "tcp-ipv6"]
-    assert [told[2] for told in rules if told[:2] == ("drop", "in")] == ["all", "all-ipv6"]
+    assert [rule[2] for rule in rules if rule[:2] == ("drop", "in")] == ["all", "all-ipv6"]
     priorities = [int(element.get("priority", "")) for element in root.findall("rule")]
     assert priorities == sorted(priorities), "the first that matches decides"
-    above = [told for told in rules if told[2] in ("tcp", "tcp-ipv6", "all", "all-ipv6")]
-    assert all("state" in told[3] for told in above), "else it would be in force in the other direction, too"
+    above = [rule for rule in rules if rule[2] in ("tcp", "tcp-ipv6", "all", "all-ipv6")]
+    assert all("state" in rule[3] for rule in above), "else it would be in force in the other direction, too"
 
 
 def test_what_lets_tunnels_through_lets_nothing_else_through() -> None:
@@ -115,8 +115,8 @@ def test_nothing_that_a_tenant_wrote_is_a_word_of_the_script() -> None:
 
 
 def test_a_password_is_hashed_as_other_systems_do_it() -> None:
-    told = "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1"
-    assert crypted("Hello world!", "saltstring") == told
+    expected = "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1"
+    assert crypted("Hello world!", "saltstring") == expected
     assert crypted("x") != crypted("x"), "each with a salt of its own"
 
 
@@ -161,9 +161,9 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
     monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
     host_certificates.make(own, "node1.example", tmp_path / "node1")
     authority, first = _ends(own / "cacert.pem"), _ends(own / "clientcert.pem")
-    told = {certificate.whose: certificate.ends_soon for certificate in host_certificates.known(own)}
+    ends_soon = {certificate.whose: certificate.ends_soon for certificate in host_certificates.known(own)}
     lasting = {"the authority": False, "the authority for machines": False}
-    assert told == {**lasting, "the server": True, "host node1.example": True}
+    assert ends_soon == {**lasting, "the server": True, "host node1.example": True}
     monkeypatch.setattr(host_certificates, "LIFE", life)
     host_certificates.make(own, "node2.example", tmp_path / "node2")
     assert _ends(own / "cacert.pem") == authority

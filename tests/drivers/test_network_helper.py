@@ -61,9 +61,9 @@ def test_networkd_and_network_manager_find_their_card_by_its_address() -> None:
 
 
 def test_cloud_init_reads_the_same() -> None:
-    told = yaml.safe_load(written()["/var/lib/cloud/seed/nocloud/network-config"])
-    assert told["version"] == 2
-    assert told["ethernets"]["eth0"] == {
+    network_config = yaml.safe_load(written()["/var/lib/cloud/seed/nocloud/network-config"])
+    assert network_config["version"] == 2
+    assert network_config["ethernets"]["eth0"] == {
         "match": {"macaddress": "f2:3c:95:00:00:00"},
         "set-name": "eth0",
         "dhcp4": False,
@@ -72,7 +72,7 @@ def test_cloud_init_reads_the_same() -> None:
         "routes": [{"to": "0.0.0.0/0", "via": "203.0.113.1"}],
         "nameservers": {"addresses": list(RESOLVERS)},
     }
-    assert "addresses" not in told["ethernets"]["eth2"]
+    assert "addresses" not in network_config["ethernets"]["eth2"]
 
 
 def test_files_are_written_only_where_their_software_is() -> None:
@@ -82,5 +82,5 @@ def test_files_are_written_only_where_their_software_is() -> None:
     for file in made:
         assert f'[ ! -d "$R{file.folder}" ] || put {file.path} {file.mode} ' in script
     assert "resolv.conf" not in script
-    told = scripts.network_script(made, RESOLVERS)
-    assert '[ -L "$R/etc/resolv.conf" ] || put /etc/resolv.conf 644 ' in told
+    script_with_resolvers = scripts.network_script(made, RESOLVERS)
+    assert '[ -L "$R/etc/resolv.conf" ] || put /etc/resolv.conf 644 ' in script_with_resolvers

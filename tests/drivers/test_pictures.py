@@ -74,13 +74,13 @@ def test_the_decoder_is_left_what_it_needs() -> None:
 
 def test_it_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROFTER_SECRET_KEY", "a secret")
-    told = "import os, sys; words = repr(dict(os.environ)).encode(); sys.stdin.buffer.read();"
-    told += "import struct; sys.stdout.buffer.write(b'-' + struct.pack('>I', len(words)) + words)"
-    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", told))
-    with pytest.raises(Unfit) as said:
+    program = "import os, sys; words = repr(dict(os.environ)).encode(); sys.stdin.buffer.read();"
+    program += "import struct; sys.stdout.buffer.write(b'-' + struct.pack('>I', len(words)) + words)"
+    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", program))
+    with pytest.raises(Unfit) as refusal:
         cleaned(picture(), "PNG", **LIMITS)
-    assert "secret" not in str(said.value)
-    assert "CROFTER" not in str(said.value)
+    assert "secret" not in str(refusal.value)
+    assert "CROFTER" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(

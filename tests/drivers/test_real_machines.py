@@ -144,7 +144,7 @@ def _drain(real_cloud: RealCloud, number: int) -> None:
     other = first if host == second else second
     boot = real_cloud.ssh(number, "cat /proc/sys/kernel/random/boot_id; echo $$ > /run/before; cat /root/file")
     real_cloud.admin("hosts", "drain", str(host))
-    assert f"instance {number}: on host {other}" in real_cloud.told
+    assert f"instance {number}: on host {other}" in real_cloud.admin_stderr
     real_cloud.say("its host was drained, and it was moved")
     assert real_cloud.daemons.host_of(f"-i-{number}") == other
     assert real_cloud.ssh(number, "cat /proc/sys/kernel/random/boot_id; test -e /run/before; cat /root/file") == boot

@@ -143,7 +143,7 @@ def send(sender: subprocess.Popen[str], name: str) -> None:
     assert sender.stdout.readline() == "sent\n"
 
 
-def heard(listener: subprocess.Popen[str], last: str) -> set[str]:
+def received(listener: subprocess.Popen[str], last: str) -> set[str]:
     return {frame[54:].decode() for frame in until_last(listener, last) if frame[12:14] == b"\x88\xb5"}
 
 
@@ -154,8 +154,8 @@ def test_without_vlans_everybody_on_the_bridge_hears_everybody(wire: Wire) -> No
     first.send("mine")
     send(wire.outside(), "public")
     first.send("last")
-    assert heard(there, "last") == {"mine", "public"}
-    assert heard(outside, "last") == {"mine", "public"}
+    assert received(there, "last") == {"mine", "public"}
+    assert received(outside, "last") == {"mine", "public"}
 
 
 @pytest.mark.skipif(WHY_NO_VLANS is not None, reason=WHY_NO_VLANS or "")
@@ -168,7 +168,7 @@ def test_who_is_on_a_vlan_hears_the_others_there_and_nobody_else(wire: Wire) -> 
     trunk, other_trunk = wire.listen("vlan100", outside=True), wire.listen("vlan101", outside=True)
     first.send("before")  # the port to the outside carries no tags yet
     first.send("pause")
-    assert heard(beside, "pause") == {"before"}
+    assert received(beside, "pause") == {"before"}
     for tag in (100, 101):
         wire.daemons.carry(tag)
     first.send("mine")
@@ -177,8 +177,8 @@ def test_who_is_on_a_vlan_hears_the_others_there_and_nobody_else(wire: Wire) -> 
     send(ours, "from another machine")
     send(theirs, "from a stranger")
     first.send("last")
-    assert heard(beside, "last") == {"mine", "from another machine"}
-    assert heard(trunk, "last") == {"mine", "from another machine"}, "it hears what it sends itself as well"
+    assert received(beside, "last") == {"mine", "from another machine"}
+    assert received(trunk, "last") == {"mine", "from another machine"}, "it hears what it sends itself as well"
     stranger.send("last of all")
-    assert heard(other_trunk, "last of all") == {"from a stranger"}
-    assert heard(apart, "last of all") == {"from a stranger"}
+    assert received(other_trunk, "last of all") == {"from a stranger"}
+    assert received(apart, "last of all") == {"from a stranger"}

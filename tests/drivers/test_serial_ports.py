@@ -13,13 +13,14 @@ from crofter.drivers.hypervisor.simulated.guest import Guest, SimulatedSerialPor
 from tests.drivers.simulated_harness import NOON
 
 
-def said(guest: Guest, typed: bytes) -> str:
+def type_into(guest: Guest, typed: bytes) -> str:
+    """What the guest prints in answer."""
     return b"".join(guest.typed(character) for character in typed).decode()
 
 
 def signed_in(name: str = "root") -> Guest:
     guest = Guest("i-7", NOON, lambda: NOON + 90 * MINUTE)
-    said(guest, name.encode() + b"\rsecret\r")
+    type_into(guest, name.encode() + b"\rsecret\r")
     return guest
 
 
@@ -42,22 +43,22 @@ def signed_in(name: str = "root") -> Guest:
     ],
 )
 def test_a_simulated_system_answers_as_a_shell_does(typed: bytes, answer: str) -> None:
-    assert said(signed_in(), typed) == answer
+    assert type_into(signed_in(), typed) == answer
 
 
 def test_a_password_is_not_shown_and_a_line_has_an_end() -> None:
     guest = Guest("i-7", NOON, lambda: NOON)
-    assert said(guest, b"\rbob\r") == "\r\ni-7 login: bob\r\nPassword: "
-    assert said(guest, b"\x03") == "^C\r\ni-7 login: "
-    said(guest, b"bob\r")
-    assert "secret" not in said(guest, b"sexx\x7f\x7fcret\r")
-    assert said(guest, b"\r") == "\r\nbob@i-7:~$ "
-    assert said(guest, b"x" * 2000).count("\x07") == 2000 - 1024
+    assert type_into(guest, b"\rbob\r") == "\r\ni-7 login: bob\r\nPassword: "
+    assert type_into(guest, b"\x03") == "^C\r\ni-7 login: "
+    type_into(guest, b"bob\r")
+    assert "secret" not in type_into(guest, b"sexx\x7f\x7fcret\r")
+    assert type_into(guest, b"\r") == "\r\nbob@i-7:~$ "
+    assert type_into(guest, b"x" * 2000).count("\x07") == 2000 - 1024
 
 
 def test_the_time_since_a_boot_is_said_as_people_do() -> None:
-    told = [uptime(0, time).split(",  ")[0] for time in (0, 59 * MINUTE, HOUR, DAY + 61 * MINUTE, 3 * DAY)]
-    assert told == [
+    uptimes = [uptime(0, time).split(",  ")[0] for time in (0, 59 * MINUTE, HOUR, DAY + 61 * MINUTE, 3 * DAY)]
+    assert uptimes == [
         " 00:00:00 up 0 min",
         " 00:59:00 up 59 min",
         " 01:00:00 up 1:00",
@@ -67,13 +68,13 @@ def test_the_time_since_a_boot_is_said_as_people_do() -> None:
 
 
 def test_whoever_was_held_back_is_told_when_there_is_space() -> None:
-    told: list[int] = []
-    port = SimulatedSerialPort("i-7", NOON, lambda: NOON, lambda: True, lambda: told.append(1))
+    notifications: list[int] = []
+    port = SimulatedSerialPort("i-7", NOON, lambda: NOON, lambda: True, lambda: notifications.append(1))
     while port.write(b"x\r"):
         pass
-    told.clear()
+    notifications.clear()
     assert len(port.read() or b"") == SERIAL_PIECE
-    assert told
+    assert notifications
     assert port.write(b"x\r") == 2
 
 
@@ -138,15 +139,15 @@ class Stream:
 
 
 def test_a_stream_is_read_up_to_a_bound_and_no_event_is_asked_for_in_vain() -> None:
-    stream, told = Stream(), list[int]()
-    port = LibvirtSerialPort(Virt, stream, lambda: told.append(1))
+    stream, notifications = Stream(), list[int]()
+    port = LibvirtSerialPort(Virt, stream, lambda: notifications.append(1))
     assert not stream.turn()
     stream.written += b"x" * (SERIAL_BUFFER + 1000)
     turns = 0
     while stream.turn():
         turns += 1
     assert (turns, len(stream.written)) == (1, 1000), "it is told of once, and then no more until there is space"
-    assert told == [1]
+    assert notifications == [1]
     received = b""
     while piece := port.read():
         assert len(piece) <= SERIAL_PIECE
@@ -156,8 +157,8 @@ def test_a_stream_is_read_up_to_a_bound_and_no_event_is_asked_for_in_vain() -> N
 
 
 def test_what_a_daemon_does_not_take_waits_up_to_a_bound() -> None:
-    stream, told = Stream(), list[int]()
-    port = LibvirtSerialPort(Virt, stream, lambda: told.append(1))
+    stream, notifications = Stream(), list[int]()
+    port = LibvirtSerialPort(Virt, stream, lambda: notifications.append(1))
     stream.space = 10
     assert port.write(b"y" * 30) == 30
     assert (len(stream.taken), stream.turn()) == (10, False)
@@ -166,7 +167,7 @@ def test_what_a_daemon_does_not_take_waits_up_to_a_bound() -> None:
     stream.space = 1 << 20
     assert stream.turn()
     assert len(stream.taken) == SERIAL_BUFFER + 10
-    assert told == [1], "whoever waits for space is told"
+    assert notifications == [1], "whoever waits for space is told"
     assert not stream.turn(), "nothing waits to be sent, so nothing is asked for"
 
 

@@ -63,13 +63,13 @@ def test_progress_is_told_in_percent_rate_and_seconds(case: DriverCase, harness:
     machine, order = case.machine(), case.order(action="compute_migrate_datacenter")
     to = case.host(case.other_region)
     harness.start().set_transitions({"compute_migrate_datacenter": Transition(seconds=100)})
-    told = []
+    reports = []
     for _ in range(3):
-        told.append(case.driver.ensure_moved(machine.domain, to, machine.disks, order))
+        reports.append(case.driver.ensure_moved(machine.domain, to, machine.disks, order))
         harness.wait(45)
-    assert [progress.percent for progress in told] == [0, 45, 90]
-    assert [progress.remaining for progress in told] == [100, 55, 10]
-    assert {progress.rate for progress in told} == {45.12}, "4512 MB in 100 s"
+    assert [progress.percent for progress in reports] == [0, 45, 90]
+    assert [progress.remaining for progress in reports] == [100, 55, 10]
+    assert {progress.rate for progress in reports} == {45.12}, "4512 MB in 100 s"
 
 
 def test_an_action_that_must_fail_changes_nothing_and_fails_when_its_time_is_over(

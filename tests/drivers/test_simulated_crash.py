@@ -61,12 +61,12 @@ def spawn() -> Iterator[Spawn]:
 def _killed(process: subprocess.Popen[str], lives: int, pause: float = 0.0) -> int:
     """Kill it when it has said that so many lives are done, and a moment has passed; the last that it said."""
     assert process.stdout is not None
-    said = [process.stdout.readline() for _ in range(lives)]
+    lines = [process.stdout.readline() for _ in range(lives)]
     time.sleep(pause)
     process.send_signal(signal.SIGKILL)
-    said += process.stdout.read().splitlines()
+    lines += process.stdout.read().splitlines()
     process.wait()
-    return int(said[-1])
+    return int(lines[-1])
 
 
 def _finish(driver: SimulatedHypervisor, last: int, fence: int) -> None:

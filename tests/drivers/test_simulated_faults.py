@@ -63,9 +63,9 @@ def test_only_a_machine_that_is_on_goes_off_by_itself(case: DriverCase, simulate
 
 @pytest.mark.both
 def test_a_change_is_signalled_when_it_has_committed(case: DriverCase, harness: SimulatedHarness) -> None:
-    heard: list[str] = []
+    received: list[str] = []
     machine = case.machine(on=True)
-    stop = harness.database.signals.listen("hypervisor", heard.append)
+    stop = harness.database.signals.listen("hypervisor", received.append)
     harness.shut_down_inside(machine.domain)
     stop()
-    assert heard == ["hypervisor"]
+    assert received == ["hypervisor"]

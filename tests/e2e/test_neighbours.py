@@ -86,8 +86,8 @@ def test_an_instance_with_all_its_neighbours_is_made_moved_and_deleted(cloud: Cl
     offered = {"entities": {"computes": [web["id"]]}}
     refused = alice.client.post("/v4/account/service-transfers", json=offered)
     assert refused.status_code == 400
-    told = " ".join(problem["reason"].lower() for problem in refused.json()["errors"])
-    assert all(word in told for word in ("volume", "firewall", "nodebalancer")), told
+    reasons = " ".join(problem["reason"].lower() for problem in refused.json()["errors"])
+    assert all(word in reasons for word in ("volume", "firewall", "nodebalancer")), reasons
 
     alice.post(f"volumes/{volume['id']}/detach")
     device = alice.get(f"networking/firewalls/{firewall['id']}/devices")["data"][0]

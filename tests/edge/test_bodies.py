@@ -64,7 +64,7 @@ def test_a_good_body_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told", "reason"),
+    ("field", "value", "problem_field", "reason"),
     [
         ("type", None, "type", "type is required"),
         ("type", 5, "type", "Must be of type String"),
@@ -101,8 +101,8 @@ def test_a_good_body_is_read() -> None:
         ("seconds", 100.0, "seconds", "Must be less than 100"),
     ],
 )
-def test_each_problem_has_its_words(field: str, value: Any, told: str, reason: str) -> None:
-    assert problems({**GOOD, field: value}) == [(told, reason)]
+def test_each_problem_has_its_words(field: str, value: Any, problem_field: str, reason: str) -> None:
+    assert problems({**GOOD, field: value}) == [(problem_field, reason)]
 
 
 @pytest.mark.parametrize("value", [2**63 - 1, -(2**63)])

@@ -209,7 +209,7 @@ def no_fallback(patch: pytest.MonkeyPatch) -> None:
 def answered_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     perform = Performer.perform
 
-    def told_at_once(self: Performer, endpoint: Any, values: Any, request: Any, *more: Any) -> Answer:
+    def perform_and_keep(self: Performer, endpoint: Any, values: Any, request: Any, *more: Any) -> Answer:
         answer = perform(self, endpoint, values, request, *more)
         early[request.id] = answer
         return answer
@@ -220,7 +220,7 @@ def answered_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     def with_early(self: GroupWrites, jobs: list[Job], answers: list[Answer]) -> None:
         tell(self, jobs, [early.get(job.request.id, answer) for job, answer in zip(jobs, answers, strict=True)])
 
-    patch.setattr(Performer, "perform", told_at_once)
+    patch.setattr(Performer, "perform", perform_and_keep)
     patch.setattr(GroupWrites, "_tell", with_early)
 
 

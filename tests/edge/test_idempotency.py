@@ -72,12 +72,12 @@ def test_a_weaker_token_is_not_shown_the_secret_of_a_stronger_one(cloud: Cloud, 
     client_id = alice.post("/v4/account/oauth-clients", json=client).json()["id"]
     path, body = SECRETS[field]
     weaker = cloud.client(cloud.token("alice", "account:read_write"))
-    asked: dict[str, Any] = {"json": body, "headers": {"Idempotency-Key": "key"}}
-    secret = alice.post(path.format(client_id=client_id), **asked).json()[field]
-    told = weaker.post(path.format(client_id=client_id), **asked)
-    assert "idempotent-replayed" not in told.headers
-    assert secret not in told.text
-    assert cloud.client(None).post(path.format(client_id=client_id), **asked).status_code == 401
+    request: dict[str, Any] = {"json": body, "headers": {"Idempotency-Key": "key"}}
+    secret = alice.post(path.format(client_id=client_id), **request).json()[field]
+    answer = weaker.post(path.format(client_id=client_id), **request)
+    assert "idempotent-replayed" not in answer.headers
+    assert secret not in answer.text
+    assert cloud.client(None).post(path.format(client_id=client_id), **request).status_code == 401
 
 
 def test_a_revoked_token_is_answered_nothing_again(cloud: Cloud, alice: Client) -> None:

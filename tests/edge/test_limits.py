@@ -94,8 +94,8 @@ def test_the_limit_comes_before_the_token_and_after_the_route(limited: Cloud) ->
 @pytest.mark.parametrize(("path", "status"), [("/v4/tags", 401), ("/v4/regions", 200)])
 def test_a_new_made_up_token_each_time_does_not_help(limited: Cloud, path: str, status: int) -> None:
     exhaust(limited.admin)
-    told = [limited.client(f"made up {number}").get(path).status_code for number in range(GENERAL + 2)]
-    assert told == [status] * GENERAL + [429, 429]
+    statuses = [limited.client(f"made up {number}").get(path).status_code for number in range(GENERAL + 2)]
+    assert statuses == [status] * GENERAL + [429, 429]
     assert limited.sandbox.get("/v4/regions").status_code == 429
     limited.advance(WINDOW)
     assert limited.client("made up").get(path).status_code == status

@@ -216,14 +216,14 @@ def test_a_plan_is_answered_as_the_document_says(cloud: Cloud) -> None:
 
 
 def test_the_limits_of_a_filter_are_stated() -> None:
-    said = [
+    parameters = [
         parameter
         for operation in OPERATIONS.values()
         for parameter in operation.get("parameters", ())
         if "x-filterable" in parameter
     ]
-    assert said != []
-    for parameter in said:
+    assert parameters != []
+    for parameter in parameters:
         assert all(f"{limit} " in parameter["description"] for limit in (MAX_TERMS, MAX_PARTS, MAX_DEPTH))
 
 

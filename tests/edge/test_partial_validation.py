@@ -21,7 +21,7 @@ def reasons(client: Client, path: str, **body: Any) -> Reasons:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "problems"),
     [
         ({"type": "gone"}, [("type", TYPE), ("region", "region is required")]),
         ({"region": "nowhere"}, [("type", "type is required"), ("region", REGION)]),
@@ -40,8 +40,8 @@ def reasons(client: Client, path: str, **body: Any) -> Reasons:
         ),
     ],
 )
-def test_everything_is_said_at_once(alice: Client, body: dict[str, Any], told: list[tuple[str, str]]) -> None:
-    assert reasons(alice, "/v4/compute/instances", **body) == told
+def test_everything_is_said_at_once(alice: Client, body: dict[str, Any], problems: list[tuple[str, str]]) -> None:
+    assert reasons(alice, "/v4/compute/instances", **body) == problems
 
 
 def test_a_body_that_is_good_but_for_one_field_changes_nothing(cloud: Cloud, alice: Client) -> None:
@@ -68,11 +68,11 @@ def test_the_state_is_looked_at_when_the_body_is_right(alice: Client) -> None:
 
 def test_a_name_that_is_taken_is_said_too(alice: Client) -> None:
     assert alice.post("/v4/tags", json={"label": "taken"}).status_code == 200
-    told = reasons(alice, "/v4/tags", label="taken", computes=["x"])
-    assert [field for field, _ in told] == ["label", "computes[0]"]
+    problems = reasons(alice, "/v4/tags", label="taken", computes=["x"])
+    assert [field for field, _ in problems] == ["label", "computes[0]"]
 
 
 def test_what_was_sent_wrong_was_sent(alice: Client) -> None:
     """No rule on what goes together takes it for missing."""
-    told = reasons(alice, "/v4/support/tickets", summary="Help", description="Help", vlan=5, region="us-east")
-    assert told == [("vlan", "Must be of type String")]
+    problems = reasons(alice, "/v4/support/tickets", summary="Help", description="Help", vlan=5, region="us-east")
+    assert problems == [("vlan", "Must be of type String")]

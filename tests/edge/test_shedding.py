@@ -44,12 +44,12 @@ def burst(cloud: Cloud, content: bytes) -> Counter[tuple[int, str]]:
     held: list[socket.socket] = [connect(cloud.url) for _ in range(BURST)]
     for connection in held:
         connection.sendall(content)
-    heard: Counter[tuple[int, str]] = Counter()
+    answers: Counter[tuple[int, str]] = Counter()
     for connection in held:
         answer = receive(connection)
-        heard[answer.status, answer.headers["retry-after"] if answer.status == 503 else ""] += 1
+        answers[answer.status, answer.headers["retry-after"] if answer.status == 503 else ""] += 1
         connection.close()
-    return heard
+    return answers
 
 
 def test_a_health_check_does_not_wait_for_all_who_came_before_it(
@@ -73,8 +73,8 @@ def test_a_health_check_does_not_wait_for_all_who_came_before_it(
 
 def test_whoever_waits_for_a_turn_for_too_long_is_sent_away(slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "MAX_WAIT_SECONDS", 5 * WORK)
-    heard = burst(slow_cloud, request("GET", "/v4/tags", token=ADMIN))
-    assert set(heard) == {(200, ""), (503, "1")}
+    answers = burst(slow_cloud, request("GET", "/v4/tags", token=ADMIN))
+    assert set(answers) == {(200, ""), (503, "1")}
     assert slow_cloud.admin.get("/v4/tags").status_code == 200  # and whoever comes afterwards is served
 
 
@@ -119,9 +119,9 @@ def test_a_queue_of_writes_that_is_late_lets_nobody_in(slow_cloud: Cloud, monkey
     with monkeypatch.context() as impatient:
         impatient.setattr(write_queue, "CROWDED_SECONDS", 3 * WORK)
         impatient.setattr(write_queue, "MAX_QUEUE_SECONDS", 10 * WORK)
-        heard = burst(slow_cloud, request("POST", "/v4/tags", token=ADMIN, body=b'{"label": "once"}'))
-    assert heard[503, "1"]
-    assert heard[200, ""] <= 1 <= heard[200, ""] + heard[400, ""]
+        answers = burst(slow_cloud, request("POST", "/v4/tags", token=ADMIN, body=b'{"label": "once"}'))
+    assert answers[503, "1"]
+    assert answers[200, ""] <= 1 <= answers[200, ""] + answers[400, ""]
     assert slow_cloud.admin.post("/v4/tags", json={"label": "afterwards"}).status_code == 200
 
 
@@ -129,9 +129,9 @@ def test_whoever_waits_for_a_thread_for_too_long_is_sent_away(
     slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_reads, "MAX_QUEUE_SECONDS", 2 * WORK)
-    heard = burst(slow_cloud, request("GET", "/v4/account", token=ADMIN))
-    assert heard[200, ""]
-    assert heard[503, "1"]
+    answers = burst(slow_cloud, request("GET", "/v4/account", token=ADMIN))
+    assert answers[200, ""]
+    assert answers[503, "1"]
 
 
 AMBIGUOUS = {

@@ -280,8 +280,8 @@ def test_so_many_wait_and_no_more(cloud: Cloud, alice: Client, monkeypatch: pyte
     with monkeypatch.context() as between:
         between.setattr(Performer, "finish", dies)
         assert alice.post(METHODS, json=ADD, headers=KEY).status_code == 500
-    told = alice.post(METHODS, json=ADD, headers=KEY)
-    assert (told.status_code, told.headers["retry-after"]) == (409, "1")
+    answer = alice.post(METHODS, json=ADD, headers=KEY)
+    assert (answer.status_code, answer.headers["retry-after"]) == (409, "1")
 
 
 # ---- the end of an account ------------------------------------------------------------------------------------------

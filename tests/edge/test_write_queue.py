@@ -39,9 +39,9 @@ class Queue:
         answers = self._write_queue._answers
 
         def counted(jobs: list[Any]) -> list[Any]:
-            told = answers(jobs)
+            job_answers = answers(jobs)
             self.batches.append(len(jobs))
-            return told
+            return job_answers
 
         monkeypatch.setattr(self._write_queue, "_answers", counted)
 

@@ -118,15 +118,19 @@ def test_the_author_is_the_caller_unless_another_is_named(harness: HarnessFactor
 
 
 def test_what_is_queued_is_cancelled_at_once_and_its_resource_is_told(harness: HarnessFactory, alice: Actor) -> None:
-    told: list[str] = []
+    reasons: list[str] = []
     kind = Operation(
-        kind="t.told", args=Nothing, steps=(run,), failed=lambda ctx, work, reason: told.append(reason), erased=("x",)
+        kind="t.cancelled",
+        args=Nothing,
+        steps=(run,),
+        failed=lambda ctx, work, reason: reasons.append(reason),
+        erased=("x",),
     )
     application = harness(kind)
     op_id = put(application, kind, alice, key="k")
     assert application.write(lambda ctx: cancel(ctx, op_id), alice)
     assert application.operation(op_id, "state") == ("cancelled",)
-    assert told == ["The operation was cancelled."]
+    assert reasons == ["The operation was cancelled."]
     assert not application.write(lambda ctx: cancel(ctx, op_id), alice)
     assert application.time_travel.drain() == 0
 

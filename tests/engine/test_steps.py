@@ -132,7 +132,7 @@ def test_after_the_last_retry_it_fails_and_the_user_reads_nothing_of_ours(
 def test_what_cannot_succeed_fails_at_once_with_its_own_words(
     harness: Callable[..., EngineHarness], alice: Actor
 ) -> None:
-    told: list[str] = []
+    failures: list[str] = []
 
     @step(weight=50)
     def prepare(work: StepContext) -> None:
@@ -144,14 +144,14 @@ def test_what_cannot_succeed_fails_at_once_with_its_own_words(
         raise Failed("The disk is in use.")
 
     def failed(ctx: Context, work: StepContext, reason: str) -> None:
-        told.append(f"{reason} {work.vars}")
+        failures.append(f"{reason} {work.vars}")
         events.record(ctx, "told_in_the_same_transaction")
 
     kind = Operation(kind="t.refuse", args=Named, steps=(prepare, refuse), failed=failed)
     application = harness(kind)
     _, event_id = start(application, kind, alice)
     application.time_travel.drain()
-    assert told == ["The disk is in use. {'prepared': 1}"]
+    assert failures == ["The disk is in use. {'prepared': 1}"]
     status, percent, message, finished = event(application, event_id)
     assert (status, percent, message) == ("failed", 50, "The disk is in use.")
     assert finished is not None

@@ -159,14 +159,14 @@ def work_until_killed(
     runtime = make_runtime(database, trace)
     worker = Worker(runtime, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
     worker.start()
-    told = {"fenced": 0, "done": 0, "failed": 0}
+    reported_counts = {"fenced": 0, "done": 0, "failed": 0}
     trace_of(runtime).add("up", 0, "-", None)
     while True:
         time.sleep(0.02)
-        for word, amount in told.items():
+        for word, amount in reported_counts.items():
             if worker.metrics[word] > amount:
-                told[word] = worker.metrics[word]
-                trace_of(runtime).add(word, told[word], "-", None)
+                reported_counts[word] = worker.metrics[word]
+                trace_of(runtime).add(word, reported_counts[word], "-", None)
 
 
 def request_killed(address: str, moment: str) -> None:

@@ -46,13 +46,13 @@ def sign_in(cloud: Cloud, visitor: Visitor, home: Path, decision: str) -> tuple[
         visitor.sends(username="ada", password=PASSWORD)
         visitor.goes_to(visitor.page.headers["location"])
         visitor.goes_to(visitor.sends(decision=decision).headers["location"])
-        said = program.stdout.read()
-    return program.returncode, said
+        output = program.stdout.read()
+    return program.returncode, output
 
 
 def test_the_command_line_signs_in_and_out(cloud: Cloud, ada: Visitor, tmp_path: Path) -> None:
-    code, said = sign_in(cloud, ada, tmp_path, "allow")
-    assert (code, said) == (0, f"signed in to {cloud.url} as ada\n")
+    code, output = sign_in(cloud, ada, tmp_path, "allow")
+    assert (code, output) == (0, f"signed in to {cloud.url} as ada\n")
     file = tmp_path / "crofter" / "credentials.json"
     assert file.stat().st_mode & 0o777 == 0o600
     kept = json.loads(file.read_text())[cloud.url]
@@ -115,14 +115,14 @@ class Operator:
         self._screen.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(["admin", *words, "--data", str(self.folder / "data")])
-        said = self._screen.readouterr()
+        out, err = self._screen.readouterr()
         code = ended.value.code
-        return (code or 0, said.out, said.err) if not isinstance(code, str) else (1, said.out, f"{said.err}{code}\n")
+        return (code or 0, out, err) if not isinstance(code, str) else (1, out, f"{err}{code}\n")
 
     def sees(self, *words: str, typed: str = "") -> Any:
-        code, said, complaint = self.runs(*words, "--json", typed=typed)
+        code, output, complaint = self.runs(*words, "--json", typed=typed)
         assert code == 0, complaint
-        return json.loads(said)
+        return json.loads(output)
 
 
 FIRST_START = "crofter: a new database: user admin, password [a-z0-9-]{23}, token ccp_"
@@ -131,8 +131,8 @@ FIRST_START = "crofter: a new database: user admin, password [a-z0-9-]{23}, toke
 @pytest.fixture
 def operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Operator:
     made = Operator(tmp_path, monkeypatch, capsys)
-    code, _, said = made.runs("accounts", "list")
-    assert (code, bool(re.match(FIRST_START, said))) == (0, True)
+    code, _, stderr = made.runs("accounts", "list")
+    assert (code, bool(re.match(FIRST_START, stderr))) == (0, True)
     return made
 
 
@@ -187,8 +187,8 @@ def test_an_operator_changes_the_master_key(operator: Operator) -> None:
     operator.sees("accounts", "create", "carol", "carol@example.com")
     before = (operator.folder / "data" / "secret.key").read_text()
     mails = operator.sees("mails", "list")
-    code, said, _ = operator.runs("rotate-key")
-    assert (code, "sealed values are under the new key" in said) == (0, True)
+    code, output, _ = operator.runs("rotate-key")
+    assert (code, "sealed values are under the new key" in output) == (0, True)
     after = (operator.folder / "data" / "secret.key").read_text()
     assert len(after.splitlines()) == 1
     assert after != before
@@ -201,6 +201,6 @@ def test_an_operator_sees_whether_the_audit_log_is_whole(operator: Operator) -> 
     database = apsw.Connection(str(operator.folder / "data" / "crofter.db"))
     database.execute("UPDATE audit SET username = 'somebody else'")
     database.close()
-    code, said, _ = operator.runs("audit", "verify")
+    code, output, _ = operator.runs("audit", "verify")
     assert code == 1
-    assert "it was altered" in said
+    assert "it was altered" in output

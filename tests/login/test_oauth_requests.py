@@ -129,7 +129,7 @@ def posted(cloud: Cloud, path: str, pairs: list[tuple[str, str]]) -> Any:
     return cloud.sandbox.post(path, content=urlencode(pairs), headers=headers)
 
 
-def said(answer: Any) -> tuple[int, str]:
+def status_and_error(answer: Any) -> tuple[int, str]:
     body = answer.json()
     assert body["errors"] == [{"reason": body["error_description"]}]
     assert answer.headers["cache-control"] == "no-store"
@@ -170,7 +170,7 @@ def test_a_request_that_may_be_a_forgery_goes_nowhere(ada: Visitor, app: App, ch
     assert page.status_code == 400
     assert "location" not in page.headers
     assert "This app made a mistake" in page.text
-    assert said(ada.http.get(url, headers={"Accept": "*/*"}))[0] == 400
+    assert status_and_error(ada.http.get(url, headers={"Accept": "*/*"}))[0] == 400
 
 
 @pytest.mark.parametrize(("changes", "status", "error"), named(CODE_REFUSED))
@@ -186,7 +186,7 @@ def test_a_wrong_exchange_gives_no_token(
         "redirect_uri": CALLBACK,
         "code_verifier": VERIFIER,
     }
-    assert said(posted(ada.cloud, "/oauth/token", spread(good, changes))) == (status, error)
+    assert status_and_error(posted(ada.cloud, "/oauth/token", spread(good, changes))) == (status, error)
     assert app.redeems(code).status_code == 200  # a refusal does not use up the code
 
 
@@ -201,7 +201,7 @@ def test_a_wrong_refresh_gives_no_token(
         "client_secret": app.secret,
         "refresh_token": plain,
     }
-    assert said(posted(ada.cloud, "/oauth/token", spread(good, changes))) == (status, error)
+    assert status_and_error(posted(ada.cloud, "/oauth/token", spread(good, changes))) == (status, error)
     assert app.renews(plain).status_code == 200
 
 
@@ -211,7 +211,7 @@ def test_a_wrong_revocation_ends_nothing(
 ) -> None:
     access = app.redeems(app.code_from(ada)).json()["access_token"]
     good = {"client_id": app.id, "token": access}
-    assert said(posted(ada.cloud, "/oauth/revoke", spread(good, changes))) == (status, error)
+    assert status_and_error(posted(ada.cloud, "/oauth/revoke", spread(good, changes))) == (status, error)
     assert ada.cloud.client(access).get("/v4/profile").status_code == 200
 
 
@@ -223,16 +223,17 @@ def test_an_app_that_cannot_keep_a_secret_must_show_a_challenge(ada: Visitor, pu
 
 def test_an_app_with_a_secret_may_do_without_a_challenge(ada: Visitor, app: App) -> None:
     code = app.code_from(ada, code_challenge=None, code_challenge_method=None)
-    assert said(app.redeems(code)) == (400, "invalid_grant")  # a verifier where there was no challenge: a mix-up
+    # A verifier where there was no challenge: a mix-up.
+    assert status_and_error(app.redeems(code)) == (400, "invalid_grant")
     assert app.redeems(code, code_verifier=None).status_code == 200
 
 
 def test_a_code_of_one_app_is_worth_nothing_to_another(ada: Visitor, app: App) -> None:
     other = make_app(ada.cloud)
     code = app.code_from(ada)
-    assert said(other.redeems(code)) == (400, "invalid_grant")
+    assert status_and_error(other.redeems(code)) == (400, "invalid_grant")
     tokens = app.redeems(code).json()
-    assert said(other.renews(tokens["refresh_token"])) == (400, "invalid_grant")
+    assert status_and_error(other.renews(tokens["refresh_token"])) == (400, "invalid_grant")
     assert other.revokes(tokens["access_token"]).json() == {}
     assert ada.cloud.client(tokens["access_token"]).get("/v4/profile").status_code == 200
 
@@ -241,15 +242,15 @@ def test_a_code_of_one_app_is_worth_nothing_to_another(ada: Visitor, app: App) -
 def test_credentials_that_cannot_be_read_are_refused(ada: Visitor, app: App, header: str) -> None:
     fields = {"grant_type": "refresh_token", "refresh_token": "x"}
     answer = ada.cloud.sandbox.post("/oauth/token", data=fields, headers={"Authorization": header})
-    assert said(answer) == (401, "invalid_client")
+    assert status_and_error(answer) == (401, "invalid_client")
 
 
 def test_a_client_is_named_in_one_way_only(ada: Visitor, app: App) -> None:
     fields = {"grant_type": "refresh_token", "refresh_token": "x", "client_secret": app.secret}
     answer = ada.cloud.sandbox.post("/oauth/token", data=fields, auth=(app.id, app.secret))
-    assert said(answer) == (400, "invalid_request")
+    assert status_and_error(answer) == (400, "invalid_request")
     wrong = ada.cloud.sandbox.post("/oauth/token", data={"code": "x"}, auth=(app.id, "wrong"))
-    assert said(wrong) == (401, "invalid_client")
+    assert status_and_error(wrong) == (401, "invalid_client")
     assert wrong.headers["www-authenticate"] == 'Basic realm="crofter"'
 
 
@@ -257,10 +258,10 @@ def test_a_token_is_not_asked_for_in_other_ways(ada: Visitor, app: App) -> None:
     sandbox = ada.cloud.sandbox
     code = app.code_from(ada)
     fields = {"client_id": app.id, "client_secret": app.secret, "code": code, "code_verifier": VERIFIER}
-    assert said(sandbox.post("/oauth/token", json=fields))[0] == 415
-    assert said(sandbox.post("/oauth/token?" + urlencode(fields))) == (400, "invalid_request")
-    assert said(sandbox.get("/oauth/token?" + urlencode(fields)))[0] == 405
-    assert said(sandbox.get("/oauth/revoke"))[0] == 405
+    assert status_and_error(sandbox.post("/oauth/token", json=fields))[0] == 415
+    assert status_and_error(sandbox.post("/oauth/token?" + urlencode(fields))) == (400, "invalid_request")
+    assert status_and_error(sandbox.get("/oauth/token?" + urlencode(fields)))[0] == 405
+    assert status_and_error(sandbox.get("/oauth/revoke"))[0] == 405
 
 
 REGISTERED = "http://127.0.0.1:4444/cb?x=1"

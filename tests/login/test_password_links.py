@@ -136,14 +136,14 @@ def test_a_forgotten_user_name_is_asked_for_by_address(cloud: Cloud, ada: Visito
     """Each user of the address gets a mail that says the name, and the page says the same as to a stranger."""
     owner = cloud.person(username="owner")
     owner.post("/v4/account/users", json={"username": "ada-2", "email": "Ada@Example.com", "restricted": True})
-    told = asks_for_a_mail(ada, " ADA@example.COM ")
+    page_text = asks_for_a_mail(ada, " ADA@example.COM ")
     invitation, *_ = [mail for mail in mails(cloud) if "invitation" in mail["subject"]]
     sent = [mail for mail in mails(cloud) if mail != invitation]
     assert sorted(re.findall(r"Hello (\S+),", mail["text"])[0] for mail in sent) == ["ada", "ada-2"]
     assert {mail["to"].lower() for mail in sent} == {"ada@example.com"}
-    stranger = asks_for_a_mail(Visitor(cloud), "nobody@example.com")
+    stranger_page_text = asks_for_a_mail(Visitor(cloud), "nobody@example.com")
     nonces = r'(nonce|value)[-=]"?[^"\s]+'
-    assert re.sub(nonces, "", stranger) == re.sub(nonces, "", told)
+    assert re.sub(nonces, "", stranger_page_text) == re.sub(nonces, "", page_text)
     assert len([mail for mail in mails(cloud) if mail != invitation]) == 2
 
 
@@ -183,10 +183,10 @@ def test_a_link_dies_with_the_address_that_it_was_sent_to(cloud: Cloud, ada: Vis
     assert ada.goes_to(link).status_code == 200
     assert owner.put("/v4/profile", json={"email": "new@example.com"}).status_code == 200
     assert ada.goes_to(link).status_code == 410
-    [told, _asked] = mails(cloud)
-    assert (told["to"], told["subject"]) == ("ada@example.com", "Your e-mail address was changed")
-    assert "http" not in told["text"]
-    assert "new@example.com" not in told["text"]
+    [change_mail, _link_mail] = mails(cloud)
+    assert (change_mail["to"], change_mail["subject"]) == ("ada@example.com", "Your e-mail address was changed")
+    assert "http" not in change_mail["text"]
+    assert "new@example.com" not in change_mail["text"]
 
 
 def test_whoever_was_invited_at_a_wrong_address_is_invited_again(cloud: Cloud) -> None:

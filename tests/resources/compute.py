@@ -53,8 +53,8 @@ def act(client: Client, own: int, path: str, /, **body: Any) -> dict[str, Any]:
 
 def refused(answer: Response, reason: str, field: str | None = None, status: int = 400) -> None:
     """The answer is one problem, in exactly these words."""
-    told = {"reason": reason} if field is None else {"field": field, "reason": reason}
-    assert (answer.status_code, answer.json()) == (status, {"errors": [told]})
+    problem = {"reason": reason} if field is None else {"field": field, "reason": reason}
+    assert (answer.status_code, answer.json()) == (status, {"errors": [problem]})
 
 
 def listed(client: Client, path: str, **wanted: Any) -> list[dict[str, Any]]:
@@ -82,8 +82,12 @@ def last(client: Client, action: str) -> dict[str, Any]:
     return events(client, action)[-1]
 
 
-def entity(told: dict[str, Any] | None) -> tuple[Any, Any, Any, Any] | None:
-    return None if told is None else (told["type"], told["id"], told["label"], told["url"])
+def entity(event_entity: dict[str, Any] | None) -> tuple[Any, Any, Any, Any] | None:
+    return (
+        None
+        if event_entity is None
+        else (event_entity["type"], event_entity["id"], event_entity["label"], event_entity["url"])
+    )
 
 
 def transitions(cloud: Cloud, **table: dict[str, Any]) -> None:

@@ -103,12 +103,12 @@ def has_run_out(customers: TwoCustomers, _step: Step | None = None) -> None:
 def transfer_of(customers: TwoCustomers) -> tuple[str, list[str], list[str]]:
     """Its status, and what the logs of both say of it."""
     status = done(customers.alice.get(f"{TRANSFERS}/{customers.token}"))["status"]
-    return status, told(customers.alice), told(customers.bob)
+    return status, transfer_actions(customers.alice), transfer_actions(customers.bob)
 
 
-def told(client: Client) -> list[str]:
-    said = [action for action in reversed(actions(client)) if action.startswith("entity_transfer_")]
-    return [action.removeprefix("entity_transfer_") for action in said]
+def transfer_actions(client: Client) -> list[str]:
+    full_names = [action for action in reversed(actions(client)) if action.startswith("entity_transfer_")]
+    return [action.removeprefix("entity_transfer_") for action in full_names]
 
 
 def owners_of(customers: TwoCustomers) -> tuple[int, int, list[str]]:
@@ -271,8 +271,8 @@ def all_is_in_order(customers: TwoCustomers) -> None:
     for name, client in (("alice", customers.alice), ("bob-receives", customers.bob)):
         account = f"(SELECT account_id FROM account_user WHERE username = '{name}')"
         ((owed,),) = customers.rows(f"SELECT sum(amount) FROM ledger WHERE book = 'owed' AND account_id = {account}")
-        told = client.get("/v4/account")
-        assert told.status_code == 401 or round(told.json()["balance"] * 1_000_000) == (owed or 0), name
+        answer = client.get("/v4/account")
+        assert answer.status_code == 401 or round(answer.json()["balance"] * 1_000_000) == (owed or 0), name
     assert customers.rows("SELECT 1 FROM charge WHERE status = 'pending'") == []
     assert customers.rows("SELECT 1 FROM transfer WHERE status = 'accepted'") == []
     held = "SELECT 1 FROM transfer_claim c JOIN transfer t ON t.id = c.transfer_id WHERE t.status <> 'pending'"

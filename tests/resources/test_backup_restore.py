@@ -54,9 +54,9 @@ def test_a_backup_is_restored_beside_what_is_there(cloud: Cloud, alice: Client, 
     answer = alice.post(f"{URL}/{own}/backups/{backup}/restore", json={"compute_id": target})
     assert (answer.status_code, answer.json()) == (200, {})
     assert (status(alice, target), status(alice, own)) == ("restoring", "running")
-    told = last(alice, "backups_restore")
-    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
-    assert entity(told["entity"])[:2] == ("compute", target)  # type: ignore[index]
+    event = last(alice, "backups_restore")
+    assert (event["status"], event["percent_complete"]) == ("scheduled", 0)
+    assert entity(event["entity"])[:2] == ("compute", target)  # type: ignore[index]
     cloud.settle()
     assert (status(alice, target), last(alice, "backups_restore")["status"]) == ("offline", "finished")
     assert kinds(disks(alice, target)) == kinds(before) + kinds(disks(alice, own))
@@ -137,8 +137,8 @@ def test_a_restore_that_fails_leaves_the_target_alone(cloud: Cloud, alice: Clien
     transitions(cloud, backups_restore={"fail": "The copy is broken."})
     act(alice, own, f"backups/{backup}/restore", compute_id=own, overwrite=True)
     cloud.settle()
-    told = last(alice, "backups_restore")
-    assert (told["status"], told["message"]) == ("failed", "The copy is broken.")
+    event = last(alice, "backups_restore")
+    assert (event["status"], event["message"]) == ("failed", "The copy is broken.")
     assert (status(alice, own), kinds(disks(alice, own))) == ("running", before)
 
 
@@ -158,8 +158,8 @@ def test_an_instance_is_created_from_a_backup(
     assert seen == ["provisioning", "restoring", *(("booting", "running") if booted else ("offline",))]
     assert kinds(disks(alice, target)) == kinds(disks(alice, own))
     assert [config["label"] for config in configs(alice, target)] == [config["label"] for config in configs(alice, own)]
-    told = last(alice, "compute_create")
-    assert (told["status"], told["entity"]["id"], told["secondary_entity"]) == ("finished", target, None)
+    event = last(alice, "compute_create")
+    assert (event["status"], event["entity"]["id"], event["secondary_entity"]) == ("finished", target, None)
 
 
 def test_a_backup_needs_a_plan_and_a_region_that_fit(cloud: Cloud, alice: Client) -> None:
@@ -167,8 +167,8 @@ def test_a_backup_needs_a_plan_and_a_region_that_fit(cloud: Cloud, alice: Client
     backup = act(alice, own, "backups", label="good")["id"]
     cloud.settle()
     answer = new(alice, backup_id=backup, type="g6-nanode-1")
-    (told,) = answer.json()["errors"]
-    assert (answer.status_code, "Insufficient space" in told["reason"]) == (400, True)
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, "Insufficient space" in error["reason"]) == (400, True)
     answer = new(alice, backup_id=backup, region="us-west")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "backup_id")
 

@@ -75,9 +75,9 @@ def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
         },
     )
     assert backups(alice, own)["snapshot"] == {"current": None, "in_progress": made}
-    told = last(alice, "compute_snapshot")
-    assert (told["status"], told["percent_complete"], told["secondary_entity"]) == ("scheduled", 0, None)
-    assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
+    event = last(alice, "compute_snapshot")
+    assert (event["status"], event["percent_complete"], event["secondary_entity"]) == ("scheduled", 0, None)
+    assert entity(event["entity"])[:2] == ("compute", own)  # type: ignore[index]
     cloud.advance(0.5)
     assert backups(alice, own)["snapshot"]["in_progress"]["status"] == "running"
     assert view(alice, own)["status"] == "running"
@@ -142,8 +142,8 @@ def test_a_snapshot_that_fails_leaves_the_old_one(cloud: Cloud, alice: Client, w
         transitions(cloud, compute_snapshot={"fail": "The pool is full."})
     made = act(alice, own, "backups", label="bad")["id"]
     cloud.settle()
-    told = last(alice, "compute_snapshot")
-    assert (told["status"], told["message"]) == ("failed", message)
+    event = last(alice, "compute_snapshot")
+    assert (event["status"], event["message"]) == ("failed", message)
     assert alice.get(f"{URL}/{own}/backups/{made}").json()["status"] == "failed"
     shown = backups(alice, own)["snapshot"]
     assert shown["in_progress"] is None
@@ -156,8 +156,8 @@ def test_enabling_backups_begins_scheduling(cloud: Cloud, alice: Client) -> None
     assert alice.post(f"{URL}/{own}/backups/enable").json() == {}
     shown = view(alice, own)["backups"]
     assert (shown["enabled"], shown["schedule"]) == (True, {"day": "Scheduling", "window": "Scheduling"})
-    told = last(alice, "backups_enable")
-    assert (told["status"], told["entity"]["id"], told["percent_complete"]) == ("notification", own, None)
+    event = last(alice, "backups_enable")
+    assert (event["status"], event["entity"]["id"], event["percent_complete"]) == ("notification", own, None)
     refused(alice.post(f"{URL}/{own}/backups/enable"), "Backups are already enabled for this Compute.")
     assert len(events(alice, "backups_enable")) == 1
     cloud.advance(600)
@@ -201,8 +201,8 @@ def test_cancelling_deletes_everything_for_good_and_for_a_day(cloud: Cloud, alic
     }
     assert alice.get(f"{URL}/{own}/backups/{made}").status_code == 404
     assert backups(alice, own) == {"automatic": [], "snapshot": {"current": None, "in_progress": None}}
-    told = last(alice, "backups_cancel")
-    assert (told["status"], told["entity"]["id"]) == ("notification", own)
+    event = last(alice, "backups_cancel")
+    assert (event["status"], event["entity"]["id"]) == ("notification", own)
     cloud.settle()
     assert hypervisor_client.hypervisor(cloud.runtime).list().backups == ()
     refused(alice.post(f"{URL}/{own}/backups/cancel"), "Backups are not enabled for this Compute.")

@@ -53,8 +53,8 @@ def test_an_invoice_can_be_had_as_a_pdf_and_as_a_table(cloud: Cloud, late: Clien
     assert pdf.headers["content-type"] == "application/pdf"
     assert pdf.headers["content-disposition"] == f'attachment; filename="invoice-{invoice["id"]}.pdf"'
     text = words(pdf.content)
-    for said in (f"Invoice #{invoice['id']}", "Ärger & Söhne", "Köln 50667", "web-1", f"{invoice['total']:.2f} USD"):
-        assert said in text
+    for phrase in (f"Invoice #{invoice['id']}", "Ärger & Söhne", "Köln 50667", "web-1", f"{invoice['total']:.2f} USD"):
+        assert phrase in text
     table = late.get(f"{url}/csv")
     assert table.headers["content-type"] == "text/csv; charset=utf-8"
     listed = list(csv.DictReader(io.StringIO(table.text)))
@@ -158,8 +158,8 @@ def test_a_rich_invoice_can_be_read_aloud_too_and_keeps_its_columns() -> None:
     reader = PdfReader(io.BytesIO(made))
     assert is_readable_aloud(made)
     text = words(made)
-    for said in ("Croft Cloud GmbH", "VAT DE1", "1,234.56", "−50.00", f"Page 2 of {len(reader.pages)}"):
-        assert said in text
+    for phrase in ("Croft Cloud GmbH", "VAT DE1", "1,234.56", "−50.00", f"Page 2 of {len(reader.pages)}"):
+        assert phrase in text
     widest = "".join(text.split()).replace("\u200b", "")
     assert "a" * 64 in widest
 

@@ -72,10 +72,10 @@ def test_a_profile_has_defaults_for_everything(cloud: Cloud, alice: Client, own:
     }
     assert alice.get(f"{URL}/{own}/configs/{made['id']}").json() == made
     assert configs(alice, own) == [made]
-    told = last(alice, "compute_config_create")
-    assert (told["status"], entity(told["entity"])[:2]) == ("notification", ("compute", own))  # type: ignore[index]
+    event = last(alice, "compute_config_create")
+    assert (event["status"], entity(event["entity"])[:2]) == ("notification", ("compute", own))  # type: ignore[index]
     url = f"{URL}/{own}/configs/{made['id']}"
-    assert entity(told["secondary_entity"]) == ("compute_config", made["id"], "mine", url)
+    assert entity(event["secondary_entity"]) == ("compute_config", made["id"], "mine", url)
 
 
 def test_the_network_helper_is_a_setting_of_the_account(cloud: Cloud, alice: Client) -> None:
@@ -138,8 +138,8 @@ def test_a_change_is_partial_and_counts_from_the_next_boot(cloud: Cloud, alice: 
     act(alice, own, "reboot")
     cloud.settle()
     assert machine(cloud, own).memory == 512
-    told = last(alice, "compute_config_update")
-    assert (told["status"], entity(told["secondary_entity"])[:2]) == (  # type: ignore[index]
+    event = last(alice, "compute_config_update")
+    assert (event["status"], entity(event["secondary_entity"])[:2]) == (  # type: ignore[index]
         "notification",
         ("compute_config", config["id"]),
     )
@@ -213,7 +213,7 @@ def test_what_makes_no_sense_is_refused(
 def test_an_item_that_makes_no_sense_hides_no_other(cloud: Cloud, alice: Client, own: int) -> None:
     interfaces = [{"purpose": "zzz"}, {"purpose": "public", "label": "v1"}]
     devices = {"sda": {"disk_id": "x"}, "sdb": {"disk_id": 4711}, "sdc": None}
-    told = [
+    problems = [
         ("devices.sda.disk_id", "Must be of type Integer"),
         ("devices.sdb.disk_id", "disk_id is not valid"),
         ("interfaces[0].purpose", "Must be one of public, vlan"),
@@ -225,7 +225,7 @@ def test_an_item_that_makes_no_sense_hides_no_other(cloud: Cloud, alice: Client,
         alice.post(f"{URL}/{own}/configs", json=body),
         alice.put(f"{URL}/{own}/configs/{made}", json=body),
     ):
-        assert (answer.status_code, errors(answer)) == (400, told)
+        assert (answer.status_code, errors(answer)) == (400, problems)
 
 
 def test_a_slot_holds_one_thing_and_a_thing_one_slot(cloud: Cloud, alice: Client) -> None:
@@ -269,9 +269,9 @@ def test_networks_of_the_booted_profile_come_and_go_with_events(cloud: Cloud, al
     assert alice.put(address, json={"interfaces": [{"purpose": "public"}, VLAN]}).status_code == 200
     assert alice.put(address, json={"interfaces": []}).json()["interfaces"] == []
     (attached,), (detached,) = events(alice, "vlan_attach"), events(alice, "vlan_detach")
-    for told in (attached, detached):
-        assert (told["status"], told["entity"]["id"]) == ("notification", own)
-        assert entity(told["secondary_entity"])[:3] == ("vlan", "inside", "inside")  # type: ignore[index]
+    for event in (attached, detached):
+        assert (event["status"], event["entity"]["id"]) == ("notification", own)
+        assert entity(event["secondary_entity"])[:3] == ("vlan", "inside", "inside")  # type: ignore[index]
 
 
 def test_a_boot_with_another_profile_changes_networks_with_events(cloud: Cloud, alice: Client) -> None:
@@ -299,7 +299,7 @@ def test_whoever_loses_its_profile_leaves_its_networks(cloud: Cloud, alice: Clie
     backup = act(alice, own, "backups", label="before")["id"]
     cloud.settle()
 
-    def told() -> list[tuple[str, str]]:
+    def vlan_events() -> list[tuple[str, str]]:
         listed_events = [*events(alice, "vlan_attach"), *events(alice, "vlan_detach")]
         return [
             (event["action"], event["secondary_entity"]["id"])
@@ -307,21 +307,21 @@ def test_whoever_loses_its_profile_leaves_its_networks(cloud: Cloud, alice: Clie
         ]
 
     attached, detached = ("vlan_attach", "inside"), ("vlan_detach", "inside")
-    assert told() == [attached]
+    assert vlan_events() == [attached]
     act(alice, own, "rebuild", image="compute/debian11", root_pass="a-long-Winding-r0ad")
     cloud.settle()
-    assert told() == [attached, detached]
+    assert vlan_events() == [attached, detached]
     act(alice, own, f"backups/{backup}/restore", compute_id=own, overwrite=True)
     cloud.settle()
-    assert told() == [attached, detached, attached]
+    assert vlan_events() == [attached, detached, attached]
     act(alice, own, f"backups/{backup}/restore", compute_id=own, overwrite=True)
     cloud.settle()
-    assert told() == [attached, detached, attached, detached, attached]
+    assert vlan_events() == [attached, detached, attached, detached, attached]
     act(alice, own, "shutdown")
     cloud.settle()
     (config,) = configs(alice, own)
     assert alice.delete(f"{URL}/{own}/configs/{config['id']}").status_code == 200
-    assert told()[5:] == [detached]
+    assert vlan_events()[5:] == [detached]
 
 
 def test_a_profile_that_runs_is_not_deleted(cloud: Cloud, alice: Client) -> None:
@@ -331,8 +331,8 @@ def test_a_profile_that_runs_is_not_deleted(cloud: Cloud, alice: Client) -> None
     assert alice.delete(address).status_code == 400
     spare = add(alice, own, label="spare")
     assert alice.delete(f"{URL}/{own}/configs/{spare['id']}").json() == {}
-    told = last(alice, "compute_config_delete")
-    assert (told["status"], entity(told["secondary_entity"])[2]) == ("notification", "spare")  # type: ignore[index]
+    event = last(alice, "compute_config_delete")
+    assert (event["status"], entity(event["secondary_entity"])[2]) == ("notification", "spare")  # type: ignore[index]
     act(alice, own, "shutdown")
     cloud.settle()
     assert alice.delete(address).status_code == 200

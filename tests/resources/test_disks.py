@@ -68,11 +68,11 @@ def test_an_empty_disk_is_made(cloud: Cloud, alice: Client, own: int) -> None:
         "status": "not ready",
         "updated": made["created"],
     }
-    told = last(alice, "disk_create")
-    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
-    assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
+    event = last(alice, "disk_create")
+    assert (event["status"], event["percent_complete"]) == ("scheduled", 0)
+    assert entity(event["entity"])[:2] == ("compute", own)  # type: ignore[index]
     url = f"{URL}/{own}/disks/{made['id']}"
-    assert entity(told["secondary_entity"]) == ("disk", made["id"], "data", url)
+    assert entity(event["secondary_entity"]) == ("disk", made["id"], "data", url)
     cloud.settle()
     assert alice.get(url).json()["status"] == "ready"
     assert last(alice, "disk_create")["status"] == "finished"
@@ -151,8 +151,8 @@ def test_space_that_a_resize_has_asked_for_is_taken(cloud: Cloud, alice: Client,
     act(alice, own, f"disks/{made['id']}/resize", size=51000)
     answer = alice.get(f"{URL}/{own}/disks/{made['id']}").json()
     assert (answer["size"], answer["status"]) == (1000, "not ready")
-    told = last(alice, "disk_resize")
-    assert (told["status"], entity(told["secondary_entity"])[:2]) == ("scheduled", ("disk", made["id"]))  # type: ignore[index]
+    event = last(alice, "disk_resize")
+    assert (event["status"], entity(event["secondary_entity"])[:2]) == ("scheduled", ("disk", made["id"]))  # type: ignore[index]
     cloud.settle()
     answer = alice.get(f"{URL}/{own}/disks/{made['id']}").json()
     assert (answer["size"], answer["status"]) == (51000, "ready")
@@ -178,9 +178,9 @@ def test_a_resize_that_cannot_work_is_accepted_and_fails(
         return
     assert (answer.status_code, answer.json()) == (200, {})
     cloud.settle()
-    told = last(alice, "disk_resize")
-    assert told["status"] == "failed"
-    assert words in told["message"]
+    event = last(alice, "disk_resize")
+    assert event["status"] == "failed"
+    assert words in event["message"]
     after = disks(alice, own)[0]
     assert (after["size"], after["status"]) == (root["size"], "ready")
     assert status(alice, own) == ("running" if booted else "offline")
@@ -224,8 +224,8 @@ def test_a_disk_is_copied_byte_for_byte(cloud: Cloud, alice: Client, own: int) -
     assert copy["id"] != made["id"]
     cloud.settle()
     assert [disk["status"] for disk in disks(alice, own)] == ["ready", "ready"]
-    told = last(alice, "disk_duplicate")
-    assert (told["status"], entity(told["secondary_entity"])[0]) == ("finished", "disk")  # type: ignore[index]
+    event = last(alice, "disk_duplicate")
+    assert (event["status"], entity(event["secondary_entity"])[0]) == ("finished", "disk")  # type: ignore[index]
     assert fingerprint(cloud, copy["id"]) == fingerprint(cloud, made["id"])
 
 
@@ -235,9 +235,9 @@ def test_only_the_label_is_changed(cloud: Cloud, alice: Client, own: int) -> Non
     answer = alice.put(f"{URL}/{own}/disks/{made['id']}", json=body)
     assert answer.status_code == 200
     assert answer.json() == {**made, "label": "renamed", "updated": answer.json()["updated"]}
-    told = last(alice, "disk_update")
-    assert (told["status"], told["percent_complete"]) == ("notification", None)
-    assert entity(told["secondary_entity"])[2] == "renamed"  # type: ignore[index]
+    event = last(alice, "disk_update")
+    assert (event["status"], event["percent_complete"]) == ("notification", None)
+    assert entity(event["secondary_entity"])[2] == "renamed"  # type: ignore[index]
     for bad, field in (({"label": ""}, "label"), ({"size": 0}, "size"), ({"filesystem": "zfs"}, "filesystem")):
         answer = alice.put(f"{URL}/{own}/disks/{made['id']}", json=bad)
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)
@@ -255,8 +255,8 @@ def test_a_deleted_disk_leaves_the_profiles_that_had_it(cloud: Cloud, alice: Cli
     (config,) = configs(alice, own)
     assert config["devices"]["sda"] == {"disk_id": root["id"], "volume_id": None}
     assert config["devices"]["sdb"] is None
-    told = last(alice, "disk_delete")
-    assert (told["status"], entity(told["secondary_entity"])[:3]) == ("finished", ("disk", swap["id"], swap["label"]))  # type: ignore[index]
+    event = last(alice, "disk_delete")
+    assert (event["status"], entity(event["secondary_entity"])[:3]) == ("finished", ("disk", swap["id"], swap["label"]))  # type: ignore[index]
     assert hypervisor_client.hypervisor(cloud.runtime).list().disks[-1].id == root["id"]
 
 
@@ -288,9 +288,9 @@ def test_the_password_of_a_disk_is_reset(cloud: Cloud, alice: Client) -> None:
     address = f"{URL}/{own}/disks/{root['id']}/password"
     assert alice.post(address, json={"password": PASSWORD}).json() == {}
     cloud.settle()
-    told = last(alice, "password_reset")
-    assert (told["status"], told["percent_complete"]) == ("finished", 100)
-    assert entity(told["secondary_entity"])[:2] == ("disk", root["id"])  # type: ignore[index]
+    event = last(alice, "password_reset")
+    assert (event["status"], event["percent_complete"]) == ("finished", 100)
+    assert entity(event["secondary_entity"])[:2] == ("disk", root["id"])  # type: ignore[index]
     assert fingerprint(cloud, root["id"]) != before
     refused(alice.post(address, json={"password": "password"}), WEAK, "password")
     refused(alice.post(address, json={}), "password is required", "password")
@@ -309,9 +309,9 @@ def test_the_password_of_an_instance_is_reset_while_it_is_off(cloud: Cloud, alic
     assert events(alice, "password_reset") == []
     assert alice.post(address, json={"root_pass": PASSWORD}).json() == {}
     cloud.settle()
-    told = last(alice, "password_reset")
-    assert (told["status"], told["entity"]["id"]) == ("finished", own)
-    assert entity(told["secondary_entity"])[:2] == ("disk", disks(alice, own)[0]["id"])  # type: ignore[index]
+    event = last(alice, "password_reset")
+    assert (event["status"], event["entity"]["id"]) == ("finished", own)
+    assert entity(event["secondary_entity"])[:2] == ("disk", disks(alice, own)[0]["id"])  # type: ignore[index]
 
 
 def test_with_several_disks_the_password_of_one_must_be_named(cloud: Cloud, alice: Client, own: int) -> None:
@@ -340,8 +340,8 @@ def test_what_fails_leaves_things_as_they_were(
     transitions(cloud, **{action: {"fail": "The pool is broken."}})
     act(alice, own, path.format(disk=made["id"]), **body)
     cloud.settle()
-    told = last(alice, action)
-    assert (told["status"], told["message"]) == ("failed", "The pool is broken.")
+    event = last(alice, action)
+    assert (event["status"], event["message"]) == ("failed", "The pool is broken.")
     assert disks(alice, own) == [made | {"updated": disks(alice, own)[0]["updated"]}]
     assert [disk.id for disk in hypervisor_client.hypervisor(cloud.runtime).list().disks] == [made["id"]]
     assert status(alice, own) == "offline"

@@ -129,9 +129,9 @@ def test_a_stranger_that_means_no_good_is_refused(alice: Client, sort: str, monk
         refused = ask(alice, server)
     assert time.monotonic() - began < 50
     assert refused.status_code == 400
-    ((field, said),) = errors(refused)
+    ((field, full_reason),) = errors(refused)
     assert field == "remote_nameserver"
-    assert reason in said
+    assert reason in full_reason
     assert alice.get(DOMAINS).json()["results"] == 0
 
 

@@ -266,12 +266,12 @@ def test_name_servers_that_cannot_be_told_are_told_again(
     cloud.freeze()
     create_instance(alice)
     cloud.settle()
-    server, told = cloud.runtime.name_server, []
+    server, attempted_serials = cloud.runtime.name_server, []
     publish = server.publish
 
     def failing(zone: Zone) -> None:
-        told.append(zone.serial)
-        if len(told) < 4:
+        attempted_serials.append(zone.serial)
+        if len(attempted_serials) < 4:
             raise NotPublished("away")
         publish(zone)
 
@@ -280,7 +280,7 @@ def test_name_servers_that_cannot_be_told_are_told_again(
     cloud.advance(4)
     assert "crofter_zones_behind 1.0" in cloud.sandbox.get("/metrics").text
     cloud.settle()
-    assert len(told) == 4
+    assert len(attempted_serials) == 4
     assert served(cloud, "example.org") is not None
 
 

@@ -164,8 +164,8 @@ def test_who_comes_back_is_told_how_an_earlier_event_ended(
             assert next_event(cloud, frames).data["status"] == "started"
             assert next(frames).name == "event"
             finish()
-        told = next_event(cloud, frames)
-        assert (told.id, told.name, told.data["id"], told.data["status"]) == (None, "update", made, "finished")
+        frame = next_event(cloud, frames)
+        assert (frame.id, frame.name, frame.data["id"], frame.data["status"]) == (None, "update", made, "finished")
         assert next(frames).name == "event"  # and nothing more of the old ones
 
 
@@ -176,8 +176,8 @@ def test_a_stream_from_now_on_tells_the_end_of_what_is_under_way(cloud: Cloud, a
         assert next_event(cloud, frames).name == "event"
         with cloud.runtime.database.write() as db:
             events.finished(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
-        told = next_event(cloud, frames)
-        assert (told.name, told.data["id"], told.data["status"]) == ("update", made, "finished")
+        frame = next_event(cloud, frames)
+        assert (frame.name, frame.data["id"], frame.data["status"]) == ("update", made, "finished")
 
 
 def test_what_had_ended_long_before_the_position_is_not_told_again(cloud: Cloud, alice: Client) -> None:

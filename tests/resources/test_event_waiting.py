@@ -82,11 +82,11 @@ def test_a_stream_tells_each_event_once_and_resumes_where_it_was_cut(cloud: Clou
     with streaming(alice) as stream:
         for label in ("one", "two"):
             tag(writer, label)
-        told = [next(stream), next(stream)]
-    assert [content["entity"]["label"] for _, _, content in told] == ["one", "two"]
-    assert [name for _, name, _ in told] == ["event", "event"]
+        events = [next(stream), next(stream)]
+    assert [content["entity"]["label"] for _, _, content in events] == ["one", "two"]
+    assert [name for _, name, _ in events] == ["event", "event"]
     tag(writer, "three")
-    with streaming(alice, **{"Last-Event-ID": str(told[-1][0])}) as stream:
+    with streaming(alice, **{"Last-Event-ID": str(events[-1][0])}) as stream:
         number, _, content = next(stream)
     assert content["entity"]["label"] == "three"
     assert number == str(content["id"])

@@ -37,7 +37,7 @@ def refused(client: Client, *rules: Any, **more: Any) -> list[Any]:
     return errors(answer)
 
 
-def told(client: Client) -> list[tuple[str, Any, Any]]:
+def firewall_events(client: Client) -> list[tuple[str, Any, Any]]:
     """Actions of the events that are about firewalls, oldest first."""
     events = client.get("/v4/account/events").json()["data"][::-1]
     named = [event for event in events if (event["entity"] or {}).get("type") == "firewall"]
@@ -70,7 +70,7 @@ def test_a_firewall_is_made_shown_changed_and_deleted(alice: Client) -> None:
     assert alice.put(f"{PATH}/{number}", json={"status": "enabled"}).json()["status"] == "enabled"
     assert alice.delete(f"{PATH}/{number}").json() == {}
     assert alice.get(f"{PATH}/{number}").status_code == 404
-    assert told(alice) == [
+    assert firewall_events(alice) == [
         ("firewall_create", number, None),
         ("firewall_device_add", number, own),
         ("firewall_disable", number, None),
@@ -89,7 +89,11 @@ def test_rules_are_replaced_by_direction_and_keep_their_order(alice: Client) -> 
     assert changed == {"inbound": [], "inbound_policy": "DROP", "outbound": [WEB], "outbound_policy": "DROP"}
     assert alice.put(path, json={}).json() == changed == alice.get(path).json()
     assert alice.get(f"{PATH}/{number}").json()["rules"] == changed
-    assert [action for action, *_ in told(alice)] == ["firewall_create", "firewall_update", "firewall_update"]
+    assert [action for action, *_ in firewall_events(alice)] == [
+        "firewall_create",
+        "firewall_update",
+        "firewall_update",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_devices_come_and_go(alice: Client) -> None:
     assert alice.get(f"{PATH}/{other}/devices/{made['id']}").status_code == 404
     assert alice.delete(f"{path}/{made['id']}").json() == {}
     assert alice.get(path).json()["results"] == 0
-    assert told(alice)[-1] == ("firewall_device_remove", number, own)
+    assert firewall_events(alice)[-1] == ("firewall_device_remove", number, own)
 
 
 def test_an_instance_has_one_enabled_firewall(alice: Client) -> None:
@@ -356,7 +360,7 @@ def test_a_deleted_instance_leaves_its_firewalls(cloud: Cloud, alice: Client) ->
     assert alice.post(f"{PATH}/{number}/devices", json={"id": own, "type": "compute"}).status_code == 400
     cloud.settle()
     assert alice.get(f"{PATH}/{number}/devices").json()["results"] == 0
-    assert told(alice)[-1] == ("firewall_device_remove", number, own)
+    assert firewall_events(alice)[-1] == ("firewall_device_remove", number, own)
 
 
 @pytest.mark.both

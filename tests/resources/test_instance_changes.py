@@ -58,9 +58,9 @@ def test_everything_is_replaced_by_an_image(cloud: Cloud, alice: Client, running
     body = {"image": "compute/alpine3.15", "root_pass": PASSWORD, "booted": booted}
     answer = alice.post(f"{URL}/{own}/rebuild", json=body)
     assert (answer.status_code, answer.json()["id"], answer.json()["status"]) == (200, own, "rebuilding")
-    told = last(alice, "compute_rebuild")
-    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
-    assert entity(told["secondary_entity"])[:2] == ("image", "compute/alpine3.15")  # type: ignore[index]
+    event = last(alice, "compute_rebuild")
+    assert (event["status"], event["percent_complete"]) == ("scheduled", 0)
+    assert entity(event["secondary_entity"])[:2] == ("image", "compute/alpine3.15")  # type: ignore[index]
     count = len(events(alice))
     assert statuses(cloud, alice, own) == ["rebuilding", "running" if booted else "offline"]
     assert len(events(alice)) == count  # its boot is part of it
@@ -83,7 +83,7 @@ def test_an_empty_instance_can_be_rebuilt(cloud: Cloud, alice: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "problems"),
     [
         ({"root_pass": PASSWORD}, [(None, "You must specify an image")]),
         ({}, [(None, "You must specify an image"), ("root_pass", "root_pass is required")]),
@@ -101,19 +101,19 @@ def test_an_empty_instance_can_be_rebuilt(cloud: Cloud, alice: Client) -> None:
     ],
 )
 def test_a_rebuild_that_cannot_be_is_refused(
-    cloud: Cloud, alice: Client, body: dict[str, Any], told: list[tuple[str | None, str]]
+    cloud: Cloud, alice: Client, body: dict[str, Any], problems: list[tuple[str | None, str]]
 ) -> None:
     own = deploy(cloud, alice)
     answer = alice.post(f"{URL}/{own}/rebuild", json=body)
     assert answer.status_code == 400
-    assert [(error.get("field"), error["reason"]) for error in answer.json()["errors"]] == told
+    assert [(error.get("field"), error["reason"]) for error in answer.json()["errors"]] == problems
     assert (status(alice, own), events(alice, "compute_rebuild")) == ("running", [])
 
 
 def test_a_password_that_is_missing_is_missed_once(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    told = alice.post(f"{URL}/{own}/rebuild", json={"stackscript_id": 77}).json()["errors"]
-    assert [error["reason"] for error in told].count("root_pass is required") == 1
+    errors = alice.post(f"{URL}/{own}/rebuild", json={"stackscript_id": 77}).json()["errors"]
+    assert [error["reason"] for error in errors].count("root_pass is required") == 1
 
 
 def test_a_rebuild_that_fails_shows_where_it_came(cloud: Cloud, alice: Client) -> None:
@@ -135,13 +135,17 @@ def test_a_larger_plan_and_its_disk(cloud: Cloud, alice: Client, running: bool) 
     cloud.freeze()
     answer = alice.post(f"{URL}/{own}/resize", json={"type": "g6-standard-2"})
     assert (answer.status_code, answer.json()) == (200, {})
-    asked, told = events(alice)[-2:]
-    assert (asked["action"], asked["status"], asked["percent_complete"]) == (
+    create_event, resize_event = events(alice)[-2:]
+    assert (create_event["action"], create_event["status"], create_event["percent_complete"]) == (
         "compute_resize_create",
         "notification",
         None,
     )
-    assert (told["action"], told["status"], told["percent_complete"]) == ("compute_resize", "scheduled", 0)
+    assert (resize_event["action"], resize_event["status"], resize_event["percent_complete"]) == (
+        "compute_resize",
+        "scheduled",
+        0,
+    )
     seen = statuses(cloud, alice, own)
     assert seen == (["shutting_down", "migrating", "running"] if running else ["migrating", "offline"])
     after = view(alice, own)
@@ -222,16 +226,16 @@ def test_progress_of_a_resize_is_told_with_its_rate(cloud: Cloud, alice: Client)
     rates, left = [], []
     for _ in range(18):
         cloud.advance(10)
-        told = last(alice, "compute_resize")
-        rates += [told["rate"]] if told["rate"] else []
-        left += [told["time_remaining"]] if told["time_remaining"] else []
+        event = last(alice, "compute_resize")
+        rates += [event["rate"]] if event["rate"] else []
+        left += [event["time_remaining"]] if event["time_remaining"] else []
     assert rates[0].endswith(" MB/s")
     assert float(rates[0].split()[0]) > 0
     assert all(remaining.count(":") == 2 for remaining in left)
     assert left[0] > left[len(left) // 2] > left[-1]
     cloud.settle()
-    told = last(alice, "compute_resize")
-    assert (told["status"], told["time_remaining"]) == ("finished", None)
+    event = last(alice, "compute_resize")
+    assert (event["status"], event["time_remaining"]) == ("finished", None)
 
 
 def test_a_resize_that_cannot_be_is_refused(cloud: Cloud, alice: Client) -> None:
@@ -258,8 +262,8 @@ def test_a_change_that_fails_leaves_everything_as_it_was(
     transitions(cloud, **{f"compute_{kind}": {"fail": "There is no space."}})
     act(alice, own, kind, type=to)
     cloud.settle()
-    told = last(alice, f"compute_{kind}")
-    assert (told["status"], told["message"]) == ("failed", "There is no space.")
+    event = last(alice, f"compute_{kind}")
+    assert (event["status"], event["message"]) == ("failed", "There is no space.")
     after = view(alice, own), disks(alice, own), configs(alice, own)
     assert after[0] | {"updated": None} == before[0] | {"updated": None}
     assert after[1:] == before[1:]
@@ -269,9 +273,9 @@ def test_a_downsize_below_what_the_files_need_fails(cloud: Cloud, alice: Client)
     own = deploy(cloud, alice, type="g6-standard-1", swap_size=25000, booted=False)
     act(alice, own, "resize", type="g6-nanode-1")  # leaves 600 MB for the system
     cloud.settle()
-    told = last(alice, "compute_resize")
-    assert told["status"] == "failed"
-    assert "The files on the disk need" in told["message"]
+    event = last(alice, "compute_resize")
+    assert event["status"] == "failed"
+    assert "The files on the disk need" in event["message"]
     assert (view(alice, own)["type"], sizes(alice, own), status(alice, own)) == (
         "g6-standard-1",
         [26200, 25000],
@@ -285,8 +289,8 @@ def test_a_downsize_below_what_the_files_need_fails(cloud: Cloud, alice: Client)
 def test_a_plan_of_yesterday_is_mutated(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, type="g5-nanode-1")
     assert alice.post(f"{URL}/{own}/mutate").json() == {}
-    asked, told = events(alice)[-2:]
-    assert (asked["action"], told["action"]) == ("compute_mutate_create", "compute_mutate")
+    create_event, mutate_event = events(alice)[-2:]
+    assert (create_event["action"], mutate_event["action"]) == ("compute_mutate_create", "compute_mutate")
     cloud.settle()
     assert (view(alice, own)["type"], status(alice, own)) == ("g6-nanode-1", "running")
     assert sum(sizes(alice, own)) == 25600
@@ -303,10 +307,10 @@ def test_an_instance_moves_to_another_region(cloud: Cloud, alice: Client, runnin
     cloud.freeze()
     answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-west"})
     assert (answer.status_code, answer.json()) == (200, {})
-    asked, told = events(alice)[-2:]
+    create_event, migrate_event = events(alice)[-2:]
     for event, action, state in (
-        (asked, "compute_migrate_datacenter_create", "notification"),
-        (told, "compute_migrate_datacenter", "scheduled"),
+        (create_event, "compute_migrate_datacenter_create", "notification"),
+        (migrate_event, "compute_migrate_datacenter", "scheduled"),
     ):
         assert (event["action"], event["status"], event["entity"]["id"]) == (action, state, own)
         assert entity(event["secondary_entity"]) == ("region", "us-west", "us-west", "/v4/regions/us-west")
@@ -403,8 +407,8 @@ def test_a_pending_move_to_another_host_is_begun_by_the_owner(cloud: Cloud, alic
     assert pending == ["migration_pending"]
     cloud.freeze()
     assert alice.post(f"{URL}/{own}/migrate", json={}).json() == {}
-    told = last(alice, "compute_migrate")
-    assert (told["status"], told["secondary_entity"]) == ("scheduled", None)
+    event = last(alice, "compute_migrate")
+    assert (event["status"], event["secondary_entity"]) == ("scheduled", None)
     cloud.settle()
     assert last(alice, "compute_migrate")["status"] == "finished"
     after = view(alice, own)

@@ -47,10 +47,10 @@ def test_an_instance_is_cloned_to_a_new_one(cloud: Cloud, alice: Client) -> None
     assert (made["status"], made["label"], made["group"], made["tags"]) == ("offline", "web-copy", "copies", ["blue"])
     assert (made["region"], made["type"], made["image"]) == ("us-west", "g6-standard-2", "compute/debian11")
     assert (len(made["ipv4"]), made["backups"]["enabled"]) == (2, True)
-    told = last(alice, "compute_clone")
-    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
-    assert entity(told["entity"])[:3] == ("compute", own, "web")  # type: ignore[index]
-    assert entity(told["secondary_entity"])[:3] == ("compute", made["id"], "web-copy")  # type: ignore[index]
+    event = last(alice, "compute_clone")
+    assert (event["status"], event["percent_complete"]) == ("scheduled", 0)
+    assert entity(event["entity"])[:3] == ("compute", own, "web")  # type: ignore[index]
+    assert entity(event["secondary_entity"])[:3] == ("compute", made["id"], "web-copy")  # type: ignore[index]
     assert status(alice, own) == "running"
     cloud.advance(0.5)
     assert status(alice, made["id"]) == "cloning"
@@ -135,7 +135,7 @@ def test_all_that_is_wrong_with_a_clone_is_told(cloud: Cloud, alice: Client) -> 
     no_disk, no_config = ("disks", "disks is not valid"), ("configs", "configs is not valid")
     both = "Cannot be combined with compute_id"
     nothing = {"disks": [4711], "configs": [4711]}
-    for body, told in (
+    for body, problems in (
         ({"region": "x", "type": "y", "configs": [4711]}, [*place, no_config]),
         ({"region": "x"}, [place[0], ("type", "type is required")]),
         ({**NEW, "label": "web", "disks": [4711]}, [taken, no_disk]),
@@ -147,7 +147,7 @@ def test_all_that_is_wrong_with_a_clone_is_told(cloud: Cloud, alice: Client) -> 
         ({**NEW, "label": "web", "group": 7}, [taken, ("group", "Must be of type String")]),
     ):
         answer = alice.post(f"{URL}/{own}/clone", json=body)
-        assert (answer.status_code, errors(answer)) == (400, told), body
+        assert (answer.status_code, errors(answer)) == (400, problems), body
 
 
 def test_a_private_network_and_all_else_that_is_wrong_with_a_clone_are_told(cloud: Cloud, alice: Client) -> None:
@@ -191,8 +191,8 @@ def test_a_clone_that_fails_leaves_nothing_on_the_target(cloud: Cloud, alice: Cl
     transitions(cloud, compute_clone={"fail": "The link is down."})
     made = act(alice, own, "clone", **body)["id"]
     cloud.settle()
-    told = last(alice, "compute_clone")
-    assert (told["status"], told["message"]) == ("failed", "The link is down.")
+    event = last(alice, "compute_clone")
+    assert (event["status"], event["message"]) == ("failed", "The link is down.")
     assert (status(alice, made), disks(alice, made), configs(alice, made)) == ("offline", [], [])
     assert (status(alice, own), len(disks(alice, own))) == ("running", 2)
 

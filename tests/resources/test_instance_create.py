@@ -112,8 +112,8 @@ def test_an_image_is_deployed_to_two_disks_and_a_profile_and_booted(cloud: Cloud
     made = create(alice, image=IMAGE, root_pass=PASSWORD)
     own = made["id"]
     assert (made["status"], made["image"]) == ("provisioning", IMAGE)
-    told = last(alice, "compute_create")
-    assert (told["status"], told["percent_complete"], told["duration"]) == ("scheduled", 0, None)
+    event = last(alice, "compute_create")
+    assert (event["status"], event["percent_complete"], event["duration"]) == ("scheduled", 0, None)
     assert [disk["status"] for disk in disks(alice, own)] == ["not ready", "not ready"]
     seen = [status(alice, own)]
     for _ in range(100):
@@ -151,13 +151,13 @@ def test_progress_is_told_while_it_goes_on(cloud: Cloud, alice: Client) -> None:
     reached = []
     for _ in range(9):
         cloud.advance(10)
-        told = last(alice, "compute_create")
-        assert (told["status"], told["time_remaining"]) == ("started", None)
-        reached.append(told["percent_complete"])
+        event = last(alice, "compute_create")
+        assert (event["status"], event["time_remaining"]) == ("started", None)
+        reached.append(event["percent_complete"])
     assert reached == sorted(reached)
     assert len(set(reached)) > 4
     assert 0 < reached[0] < reached[-1] < 100
-    assert told["duration"] == 90
+    assert event["duration"] == 90
 
 
 def test_no_swap_and_a_whole_disk(cloud: Cloud, alice: Client) -> None:
@@ -247,15 +247,15 @@ def test_what_cannot_be_created_is_refused(
 
 
 def test_a_script_needs_an_image_and_a_password(cloud: Cloud, alice: Client) -> None:
-    told = {error.get("field"): error["reason"] for error in new(alice, stackscript_id=77).json()["errors"]}
-    assert (told["image"], told["root_pass"]) == ("image is required", "root_pass is required")
+    reasons = {error.get("field"): error["reason"] for error in new(alice, stackscript_id=77).json()["errors"]}
+    assert (reasons["image"], reasons["root_pass"]) == ("image is required", "root_pass is required")
 
 
 def test_an_image_and_its_swap_must_fit(cloud: Cloud, alice: Client) -> None:
     answer = new(alice, image=IMAGE, root_pass=PASSWORD, swap_size=51200 - 1299)
     assert answer.status_code == 400
-    (told,) = answer.json()["errors"]
-    assert "Insufficient space" in told["reason"]
+    (error,) = answer.json()["errors"]
+    assert "Insufficient space" in error["reason"]
     assert new(alice, image=IMAGE, root_pass=PASSWORD, swap_size=51200 - 1300).status_code == 200
 
 
@@ -350,9 +350,9 @@ def test_a_create_that_fails_leaves_an_instance_that_is_off_with_what_was_made(c
     made = create(alice, image=IMAGE, root_pass=PASSWORD)
     cloud.settle()
     assert status(alice, made["id"]) == "offline"
-    told = last(alice, "compute_create")
-    assert (told["status"], told["message"]) == ("failed", "The image could not be read.")
-    assert told["percent_complete"] < 100
+    event = last(alice, "compute_create")
+    assert (event["status"], event["message"]) == ("failed", "The image could not be read.")
+    assert event["percent_complete"] < 100
     assert [(disk["filesystem"], disk["status"]) for disk in disks(alice, made["id"])] == [("swap", "ready")]
     assert configs(alice, made["id"])[0]["devices"]["sda"] is None
     assert events(alice, "compute_boot") == []

@@ -53,15 +53,15 @@ def test_everything_goes_with_it(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     assert alice.delete(f"{URL}/{own}").json() == {}
     assert status(alice, own) == "deleting"
-    told = last(alice, "compute_delete")
-    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
+    event = last(alice, "compute_delete")
+    assert (event["status"], event["percent_complete"]) == ("scheduled", 0)
     cloud.settle()
     for path in ("", "/disks", "/configs", "/backups", "/ips"):
         answer = alice.get(f"{URL}/{own}{path}")
         assert (answer.status_code, answer.json()) == (404, NOT_FOUND)
-    told = last(alice, "compute_delete")
-    assert (told["status"], told["percent_complete"]) == ("finished", 100)
-    assert entity(told["entity"]) == ("compute", own, "web", f"{URL}/{own}")
+    event = last(alice, "compute_delete")
+    assert (event["status"], event["percent_complete"]) == ("finished", 100)
+    assert entity(event["entity"]) == ("compute", own, "web", f"{URL}/{own}")
     for table in ("instance", "disk", "config", "backup", "address", "tagged", "user_grant"):
         assert count(cloud, table) == 0, table
     assert nothing_left(cloud)
@@ -97,10 +97,10 @@ def test_its_volumes_are_detached_and_told_of(cloud: Cloud, alice: Client) -> No
         db.insert(volume, label="spare", instance_id=None, **common)
     alice.delete(f"{URL}/{own}")
     cloud.settle()
-    (told,) = events(alice, "volume_detach")
-    assert (told["status"], told["percent_complete"]) == ("notification", None)
-    assert entity(told["entity"]) == ("volume", kept, "data", f"/v4/volumes/{kept}")
-    assert entity(told["secondary_entity"]) == ("compute", own, "web", f"{URL}/{own}")
+    (event,) = events(alice, "volume_detach")
+    assert (event["status"], event["percent_complete"]) == ("notification", None)
+    assert entity(event["entity"]) == ("volume", kept, "data", f"/v4/volumes/{kept}")
+    assert entity(event["secondary_entity"]) == ("compute", own, "web", f"{URL}/{own}")
 
 
 def _create(cloud: Cloud, client: Client) -> int:
@@ -169,8 +169,8 @@ def test_whatever_is_going_on(cloud: Cloud, alice: Client, job: str, seconds: fl
     assert alice.get(f"{URL}/{own}").status_code == 404
     ended = {event["status"] for event in events(alice)}
     assert ended <= {"finished", "failed", "notification"}
-    (told,) = events(alice, "compute_delete")
-    assert told["status"] == "finished"
+    (delete_event,) = events(alice, "compute_delete")
+    assert delete_event["status"] == "finished"
     assert len(events(alice)) == before + 1
     report = sweeping.reconcile(cloud.runtime)
     assert (report.orphans, report.missing, report.misplaced, report.stuck) == ([], [], [], [])
@@ -183,8 +183,8 @@ def test_a_deletion_that_fails_can_be_tried_again(cloud: Cloud, alice: Client) -
     transitions(cloud, compute_delete={"fail": "The host refused."})
     alice.delete(f"{URL}/{own}")
     cloud.settle()
-    told = last(alice, "compute_delete")
-    assert (told["status"], told["message"]) == ("failed", "The host refused.")
+    event = last(alice, "compute_delete")
+    assert (event["status"], event["message"]) == ("failed", "The host refused.")
     assert status(alice, own) == "running"
     assert len(disks(alice, own)) == 2
     assert len(configs(alice, own)) == 1

@@ -96,10 +96,10 @@ def test_one_private_address_can_be_had(cloud: Cloud, alice: Client) -> None:
     made = answer.json()
     assert (answer.status_code, made["public"], made["compute_id"]) == (200, False, own)
     assert view(alice, own)["ipv4"][1] == made["address"]
-    told = last(alice, "compute_addip")
-    assert (told["status"], entity(told["entity"])[:3]) == ("notification", ("compute", own, "web"))  # type: ignore[index]
+    event = last(alice, "compute_addip")
+    assert (event["status"], entity(event["entity"])[:3]) == ("notification", ("compute", own, "web"))  # type: ignore[index]
     address = made["address"]
-    assert entity(told["secondary_entity"]) == ("ipaddress", address, address, f"/v4/networking/ips/{address}")
+    assert entity(event["secondary_entity"]) == ("ipaddress", address, address, f"/v4/networking/ips/{address}")
     answer = alice.post(f"{URL}/{own}/ips", json={"type": "ipv4", "public": False})
     assert answer.status_code == 400
     assert alice.delete(f"{URL}/{own}/ips/{made['address']}").status_code == 400  # private ones stay
@@ -113,8 +113,8 @@ def test_who_was_granted_more_gets_more_and_gives_back_all_but_the_last(cloud: C
     assert view(rich, own)["ipv4"] == [first, *more]
     for address in (more[0], first):
         assert rich.delete(f"{URL}/{own}/ips/{address}").json() == {}
-        told = last(rich, "compute_deleteip")
-        assert (told["status"], told["secondary_entity"]["id"]) == ("notification", address)
+        event = last(rich, "compute_deleteip")
+        assert (event["status"], event["secondary_entity"]["id"]) == ("notification", address)
         assert rich.get(f"{URL}/{own}/ips/{address}").status_code == 404
     answer = rich.delete(f"{URL}/{own}/ips/{more[1]}")
     assert (answer.status_code, view(rich, own)["ipv4"]) == (400, [more[1]])
@@ -141,14 +141,14 @@ def test_all_that_is_wrong_with_an_allocation_is_told(cloud: Cloud, alice: Clien
     own = create(alice, private_ip=True)["id"]
     only = (None, "Only addresses of type ipv4 are currently supported.")
     held = ("public", "This Compute already has a private IPv4 address.")
-    for body, told in (
+    for body, problems in (
         ({"type": "x", "public": "y"}, [only, ("public", "Must be of type Boolean")]),
         ({"type": "x"}, [only, ("public", "public is required")]),
         ({"type": "x", "public": False}, [only, held]),
         ({"type": 4, "public": False}, [held, ("type", "Must be of type String")]),
     ):
         answer = alice.post(f"{URL}/{own}/ips", json=body)
-        assert (answer.status_code, errors(answer)) == (400, told)
+        assert (answer.status_code, errors(answer)) == (400, problems)
 
 
 def test_neither_ipv6_address_can_be_deleted(cloud: Cloud, alice: Client) -> None:
@@ -166,8 +166,8 @@ def test_a_reverse_name_is_set_and_reset(cloud: Cloud, alice: Client) -> None:
         answer = alice.put(f"{URL}/{own}/ips/{before['address']}", json={"rdns": "web.example.com"})
         assert answer.json() == {**before, "rdns": "web.example.com"}
         assert alice.get(address).json()["rdns"] == "web.example.com"
-        told = last(alice, "ipaddress_update")
-        assert (told["status"], told["entity"]["id"], told["secondary_entity"]) == (
+        event = last(alice, "ipaddress_update")
+        assert (event["status"], event["entity"]["id"], event["secondary_entity"]) == (
             "notification",
             before["address"],
             None,

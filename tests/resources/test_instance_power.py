@@ -53,19 +53,19 @@ def test_power_is_a_job_with_a_status_and_an_event(
     before = len(events(alice))
     assert alice.post(f"{URL}/{own}/{verb}").json() == {}
     assert status(alice, own) == meanwhile
-    (told,) = events(alice)[before:]
-    assert (told["action"], told["status"], told["percent_complete"]) == (action, "scheduled", 0)
-    assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
+    (event,) = events(alice)[before:]
+    assert (event["action"], event["status"], event["percent_complete"]) == (action, "scheduled", 0)
+    assert entity(event["entity"])[:2] == ("compute", own)  # type: ignore[index]
     expected = config_entity(alice, own) if verb in ("boot", "reboot") else None
-    assert entity(told["secondary_entity"]) == expected
+    assert entity(event["secondary_entity"]) == expected
     cloud.advance(0.1)
     assert status(alice, own) == meanwhile
     assert last(alice, action)["status"] == "started"
     cloud.settle()
     assert status(alice, own) == end
-    (told,) = events(alice)[before:]
-    assert (told["status"], told["percent_complete"], told["message"]) == ("finished", 100, "")
-    assert told["duration"] > 0
+    (event,) = events(alice)[before:]
+    assert (event["status"], event["percent_complete"], event["message"]) == ("finished", 100, "")
+    assert event["duration"] > 0
 
 
 def test_boot_reboot_and_shutdown_take_an_empty_body(cloud: Cloud, alice: Client) -> None:
@@ -84,8 +84,8 @@ def test_a_shutdown_of_what_is_off_is_done_at_once(cloud: Cloud, alice: Client) 
         cloud.freeze()
         assert alice.post(f"{URL}/{own}/shutdown").json() == {}
         assert status(alice, own) == "offline"
-        told = last(alice, "compute_shutdown")
-        assert (told["status"], told["percent_complete"], told["entity"]["id"]) == ("finished", 100, own)
+        event = last(alice, "compute_shutdown")
+        assert (event["status"], event["percent_complete"], event["entity"]["id"]) == ("finished", 100, own)
         assert alice.post(f"{URL}/{own}/shutdown").status_code == 200
 
 
@@ -135,8 +135,8 @@ def test_rescue_takes_disks_beside_it(cloud: Cloud, alice: Client) -> None:
     assert (answer.status_code, answer.json()) == (200, {})
     cloud.settle()
     assert status(alice, own) == "running"
-    told = [event["action"] for event in events(alice)]
-    assert told[-1] == "compute_reboot"
+    event_actions = [event["action"] for event in events(alice)]
+    assert event_actions[-1] == "compute_reboot"
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,8 @@ def test_what_fails_is_where_it_was(cloud: Cloud, alice: Client, verb: str) -> N
     transitions(cloud, **{"*": {"fail": "The machine did not answer."}})
     act(alice, own, verb)
     cloud.settle()
-    told = events(alice)[-1]
-    assert (told["status"], told["message"]) == ("failed", "The machine did not answer.")
+    event = events(alice)[-1]
+    assert (event["status"], event["message"]) == ("failed", "The machine did not answer.")
     assert status(alice, own) == ("offline" if verb == "boot" else "running")
     transitions(cloud)
     act(alice, own, "boot" if verb == "boot" else "reboot")

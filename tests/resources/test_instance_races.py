@@ -142,8 +142,8 @@ def test_a_deletion_wins_over_every_job(cloud: Cloud, job: Job, rounds: Sequence
         assert answer.status_code in ((200, 404) if job.action == "compute_delete" else (200,)), where
         cloud.settle()
         assert machine.owner.get(f"{URL}/{own}").status_code == 404, where
-        (told,) = (event for event in events(machine.owner, "compute_delete") if event["entity"]["id"] == own)
-        assert told["status"] == "finished", where
+        (delete_event,) = (event for event in events(machine.owner, "compute_delete") if event["entity"]["id"] == own)
+        assert delete_event["status"] == "finished", where
         assert {event["status"] for event in events(machine.owner)} <= {"finished", "failed", "notification"}, where
         assert violations(cloud) == [], where
         assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), where

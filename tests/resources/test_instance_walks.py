@@ -28,17 +28,17 @@ class Walk:
         self.cloud = cloud
         self.rng = random.Random(seed)
         self.owner: Client = cloud.person(public_ips=3)
-        self.said: list[str] = []
+        self.log: list[str] = []
 
     def ask(self, method: str, path: str, **body: Any) -> Response:
         answer = self.owner.request(method, path, json=body)
-        self.said.append(f"{method} {path} {body} -> {answer.status_code} {answer.text[:200]}")
-        assert answer.status_code in (200, 400, 403, 404), "\n".join(self.said[-30:])
+        self.log.append(f"{method} {path} {body} -> {answer.status_code} {answer.text[:200]}")
+        assert answer.status_code in (200, 400, 403, 404), "\n".join(self.log[-30:])
         return answer
 
     def fault(self, kind: str, **more: Any) -> None:
         answer = self.cloud.sandbox.post("/_sandbox/faults", json={"kind": kind, **more})
-        self.said.append(f"fault {kind} {more} -> {answer.status_code}")
+        self.log.append(f"fault {kind} {more} -> {answer.status_code}")
         assert answer.status_code in (200, 400), answer.text
 
     def one_of(self, path: str) -> int:
@@ -171,15 +171,15 @@ def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
     transitions(cloud)
     cloud.advance(86400)  # what could not be taken off a host is tried again within a day
     cloud.settle()
-    told = "\n".join(walk.said)
-    assert violations(cloud) == [], told
-    assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), told
-    assert {event["status"] for event in events(walk.owner)} <= {"finished", "failed", "notification"}, told
+    log = "\n".join(walk.log)
+    assert violations(cloud) == [], log
+    assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), log
+    assert {event["status"] for event in events(walk.owner)} <= {"finished", "failed", "notification"}, log
     for instance in listed(walk.owner, INSTANCES):
-        assert instance["status"] in ("running", "offline"), told
-        assert sum(disk["size"] for disk in disks(walk.owner, instance["id"])) <= instance["specs"]["disk"], told
-        assert any(not address.startswith("192.168.") for address in instance["ipv4"]), told
+        assert instance["status"] in ("running", "offline"), log
+        assert sum(disk["size"] for disk in disks(walk.owner, instance["id"])) <= instance["specs"]["disk"], log
+        assert any(not address.startswith("192.168.") for address in instance["ipv4"]), log
         walk.ask("DELETE", f"{INSTANCES}/{instance['id']}")
     cloud.settle()
     inventory = cloud.runtime.hypervisor.list()
-    assert (inventory.domains, inventory.disks, inventory.backups) == ((), (), ()), told
+    assert (inventory.domains, inventory.disks, inventory.backups) == ((), (), ()), log

@@ -113,9 +113,9 @@ def test_everything_that_may_be_changed_is_changed(cloud: Cloud, alice: Client) 
     assert after["backups"]["schedule"] == {"day": "Saturday", "window": "W22"}
     assert after["backups"]["enabled"] is True
     assert view(alice, before["id"]) == after
-    told = last(alice, "compute_update")
-    assert (told["status"], told["percent_complete"], told["duration"]) == ("notification", None, None)
-    assert entity(told["entity"]) == ("compute", before["id"], "renamed", f"{URL}/{before['id']}")
+    event = last(alice, "compute_update")
+    assert (event["status"], event["percent_complete"], event["duration"]) == ("notification", None, None)
+    assert entity(event["entity"]) == ("compute", before["id"], "renamed", f"{URL}/{before['id']}")
 
 
 def test_what_was_read_can_be_sent_back(cloud: Cloud, alice: Client) -> None:
@@ -172,18 +172,18 @@ def test_all_that_makes_no_sense_is_told(cloud: Cloud, alice: Client) -> None:
         ("backups.schedule.window", "Backups must be enabled to set a schedule"),
     ]
     sent = {"backups": {"schedule": {"day": "Monday", "window": "W2"}}}
-    for label, told in (("taken", [("label", "Label must be unique among your Computes")]), ("mine", [])):
+    for label, label_problems in (("taken", [("label", "Label must be unique among your Computes")]), ("mine", [])):
         answer = alice.put(f"{URL}/{own}", json={"label": label, **sent})
-        assert (answer.status_code, errors(answer)) == (400, schedule + told)
+        assert (answer.status_code, errors(answer)) == (400, schedule + label_problems)
 
 
 def test_days_and_windows_are_those_of_the_interface(cloud: Cloud, alice: Client) -> None:
     own = create(alice, backups_enabled=True)["id"]
     for name, sent in (("day", "Caturday"), ("window", "W1")):
         answer = alice.put(f"{URL}/{own}", json={"backups": {"schedule": {name: sent}}})
-        (told,) = answer.json()["errors"]
-        assert (answer.status_code, told["field"]) == (400, f"backups.schedule.{name}")
-        assert told["reason"].startswith("Must be one of ")
+        (error,) = answer.json()["errors"]
+        assert (answer.status_code, error["field"]) == (400, f"backups.schedule.{name}")
+        assert error["reason"].startswith("Must be one of ")
     for name, sent in (("day", "Sunday"), ("window", "W0"), ("window", "W22"), ("window", "Scheduling")):
         answer = alice.put(f"{URL}/{own}", json={"backups": {"schedule": {name: sent}}})
         assert answer.json()["backups"]["schedule"][name] == sent
@@ -257,7 +257,7 @@ def test_the_neighbours_things_cannot_be_named_in_a_body(cloud: Cloud, alice: Cl
     before = len(events(alice))
     device = {"devices": {"sda": {"disk_id": hers["disk"]}}}
     denied = "You do not have permission to access this Compute"
-    for path, body, told, field, code in (
+    for path, body, reason, field, code in (
         ("boot", {"config_id": hers["config"]}, "config_id is not valid", "config_id", 400),
         ("reboot", {"config_id": hers["config"]}, "config_id is not valid", "config_id", 400),
         ("configs", {"label": "x", **device}, "disk_id is not valid", "devices.sda.disk_id", 400),
@@ -265,7 +265,7 @@ def test_the_neighbours_things_cannot_be_named_in_a_body(cloud: Cloud, alice: Cl
         ("clone", {"compute_id": hers["own"]}, denied, "compute_id", 403),
         ("clone", {"compute_id": 4711}, denied, "compute_id", 403),
     ):
-        refused(mallory.post(f"{URL}/{his}/{path}", json=body), told, field, code)
+        refused(mallory.post(f"{URL}/{his}/{path}", json=body), reason, field, code)
     restore = f"{URL}/{backup['own']}/backups/{backup['backup']}/restore"
     refused(mallory.post(restore, json={"compute_id": hers["own"]}), denied, "compute_id", 403)
     body = {"type": "g6-standard-1", "region": "us-east", "backup_id": hers["backup"]}

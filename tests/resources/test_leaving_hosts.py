@@ -25,7 +25,7 @@ def test_an_instance_leaves_its_host_and_runs_on(
     cloud: Cloud, alice: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = deploy(cloud, alice)
-    host, told = host_of(cloud, own), len(events(alice))
+    host, event_count = host_of(cloud, own), len(events(alice))
     driver = hypervisor_client.hypervisor(cloud.runtime)
     since = driver.observe(DomainRef(host, own)).since
     hosts._move_away(cloud.runtime, host)
@@ -33,7 +33,7 @@ def test_an_instance_leaves_its_host_and_runs_on(
     assert there != host
     seen = driver.observe(DomainRef(there, own))
     assert (seen.ref.host, seen.power, seen.since) == (there, "on", since)
-    assert (status(alice, own), len(events(alice))) == ("running", told), "its owner notices nothing"
+    assert (status(alice, own), len(events(alice))) == ("running", event_count), "its owner notices nothing"
     assert capsys.readouterr().err == f"instance {own}: on host {there}\n"
     assert sweeping.reconcile(cloud.runtime) == sweeping.Report()
     act(alice, own, "reboot")

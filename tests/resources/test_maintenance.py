@@ -53,9 +53,9 @@ def test_maintenance_is_announced_begun_and_over(cloud: Cloud, alice: Client, ma
     }
     cloud.advance(24 * 3600 + 1)
     assert listed(alice) == [{**expected, "status": "started"}]
-    told = last(alice, "host_reboot")
-    assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
-    assert told["secondary_entity"]["type"] == "compute_config"
+    event = last(alice, "host_reboot")
+    assert entity(event["entity"])[:2] == ("compute", own)  # type: ignore[index]
+    assert event["secondary_entity"]["type"] == "compute_config"
     cloud.advance(2 * 3600)
     assert listed(alice) == []
     assert (status(alice, own), last(alice, "host_reboot")["status"]) == ("running", "finished")

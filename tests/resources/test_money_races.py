@@ -19,13 +19,13 @@ ROUNDS = [pytest.param(3, id="few"), pytest.param(60, id="many", marks=pytest.ma
 ACROSS = 4
 TRANSFERS = "/v4/account/service-transfers"
 
-Said = tuple[int, list[str]]
-YES: Said = (200, [])
-NOT_THERE: Said = (404, ["Not found"])
-TOO_LATE: Said = (400, [NOT_PENDING])
+Outcome = tuple[int, list[str]]
+YES: Outcome = (200, [])
+NOT_THERE: Outcome = (404, ["Not found"])
+TOO_LATE: Outcome = (400, [NOT_PENDING])
 
 
-def said(answer: Response) -> Said:
+def outcome(answer: Response) -> Outcome:
     """How a call was answered, and why not if it was refused."""
     return answer.status_code, [] if answer.status_code == 200 else [reason for _, reason in errors(answer)]
 
@@ -57,7 +57,7 @@ def events(client: Client, token: str) -> list[str]:
 
 def has(client: Client, number: int) -> bool:
     answer = client.get(f"/v4/compute/instances/{number}")
-    assert said(answer) in (YES, NOT_THERE)
+    assert outcome(answer) in (YES, NOT_THERE)
     return answer.status_code == 200
 
 
@@ -80,7 +80,7 @@ def test_a_transfer_is_accepted_once(cloud: Cloud, rounds: int) -> None:
     for _ in range(rounds):
         cloud.freeze()
         number, token = offered(sender)
-        answers = [said(answer) for answer in at_once(*(accepting(receiver, token) for receiver in receivers))]
+        answers = [outcome(answer) for answer in at_once(*(accepting(receiver, token) for receiver in receivers))]
         assert sorted(answers) == [YES, *[NOT_THERE] * (ACROSS - 1)]
         winner = answers.index(YES)
         cloud.settle()
@@ -103,7 +103,7 @@ def test_one_receiver_who_accepts_twice_gets_it_once(cloud: Cloud, rounds: int) 
         cloud.freeze()
         number, token = offered(sender)
         answers = at_once(*(accepting(person, token) for person in receiver))
-        assert sorted(map(said, answers)) == [YES, *[TOO_LATE] * (ACROSS - 1)]
+        assert sorted(map(outcome, answers)) == [YES, *[TOO_LATE] * (ACROSS - 1)]
         cloud.settle()
         assert receiver[0].get("/v4/compute/instances").json()["results"] == count
         assert payers(cloud, number) == ["bob-receives"]
@@ -118,7 +118,7 @@ def test_a_transfer_is_accepted_or_cancelled(cloud: Cloud, rounds: int) -> None:
         cloud.freeze()
         number, token = offered(sender)
         both = at_once(accepting(receiver, token), partial(sender.delete, f"{TRANSFERS}/{token}"))
-        accepted, cancelled = map(said, both)
+        accepted, cancelled = map(outcome, both)
         cloud.settle()
         if accepted == YES:
             assert cancelled == TOO_LATE
@@ -129,7 +129,7 @@ def test_a_transfer_is_accepted_or_cancelled(cloud: Cloud, rounds: int) -> None:
         else:
             assert (accepted, cancelled) == (NOT_THERE, YES)
             assert status(sender, token) == "cancelled"
-            assert said(receiver.get(f"{TRANSFERS}/{token}")) == NOT_THERE
+            assert outcome(receiver.get(f"{TRANSFERS}/{token}")) == NOT_THERE
             assert (events(sender, token), events(receiver, token)) == (["create", "cancel"], [])
             assert (has(sender, number), has(receiver, number)) == (True, False)
             assert payers(cloud, number) == ["alice"]
@@ -142,7 +142,7 @@ def test_two_who_send_to_each_other_do_not_wait_for_each_other(cloud: Cloud, rou
     for _ in range(rounds):
         cloud.freeze()
         (hers, here), (his, there) = offered(first), offered(other)
-        assert list(map(said, at_once(accepting(first, there), accepting(other, here)))) == [YES, YES]
+        assert list(map(outcome, at_once(accepting(first, there), accepting(other, here)))) == [YES, YES]
         cloud.settle()
         assert (status(first, here), status(first, there)) == ("completed", "completed")
         assert (payers(cloud, hers), payers(cloud, his)) == (["bob-receives"], ["alice"])
@@ -156,7 +156,7 @@ def test_the_same_payment_is_taken_once(cloud: Cloud, rounds: int) -> None:
     for number in range(1, rounds + 1):
         headers = {"Idempotency-Key": f"round {number}"}
         answers = each(clients, "/v4/account/payments", json={"usd": "5.00"}, headers=headers)
-        assert [said(answer) for answer in answers] == [YES] * ACROSS
+        assert [outcome(answer) for answer in answers] == [YES] * ACROSS
         assert len({answer.content for answer in answers}) == 1
         assert clients[0].get("/v4/account").json()["balance"] == -5 * number
         assert clients[0].get("/v4/account/payments").json()["results"] == number
@@ -171,11 +171,11 @@ def test_an_account_is_cancelled_and_charged_once(cloud: Cloud, rounds: int) -> 
         owners = people(cloud, f"owner-{number}")
         instance(owners[0])
         cloud.advance(7 * 3600)
-        answers = sorted(map(said, each(owners, "/v4/account/cancel", json={})))
+        answers = sorted(map(outcome, each(owners, "/v4/account/cancel", json={})))
         assert answers[0] == YES
         # The others came while the winner's money was being asked for, or after the account was closed.
         assert all(answer in ((409, [UNDER_WAY]), (401, ["Invalid Token"])) for answer in answers[1:]), answers
-        assert said(owners[0].get("/v4/account")) == (401, ["Invalid Token"])
+        assert outcome(owners[0].get("/v4/account")) == (401, ["Invalid Token"])
         account = f"(SELECT account_id FROM account_user WHERE username = 'owner-{number}')"
         for book, column in (("invoice", "total"), ("payment", "amount"), ("charge", "amount")):
             amounts = rows(cloud, f"SELECT {column} FROM {book} WHERE account_id = {account}")
@@ -197,7 +197,7 @@ def test_six_cards_are_six_cards(cloud: Cloud, rounds: int) -> None:
         for _ in range(4):
             done(owners[0].post("/v4/account/payment-methods", json=body))
         answers = each(owners, "/v4/account/payment-methods", json=body)
-        assert sorted(map(said, answers)) == [YES, *[full] * (ACROSS - 1)]
+        assert sorted(map(outcome, answers)) == [YES, *[full] * (ACROSS - 1)]
         assert owners[0].get("/v4/account/payment-methods").json()["results"] == 6
         leave(owners)
 
@@ -208,7 +208,7 @@ def test_one_promo_code_at_a_time(cloud: Cloud, rounds: int) -> None:
     for number in range(rounds):
         owners = people(cloud, f"owner-{number}")
         answers = each(owners, "/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"})
-        assert sorted(map(said, answers)) == [YES, *[taken] * (ACROSS - 1)]
+        assert sorted(map(outcome, answers)) == [YES, *[taken] * (ACROSS - 1)]
         (active,) = owners[0].get("/v4/account").json()["active_promotions"]
         assert active["credit_remaining"] == "100.00"
         leave(owners)
@@ -222,7 +222,7 @@ def test_an_instance_is_deleted_or_handed_over(cloud: Cloud, rounds: int) -> Non
         cloud.freeze()
         number, token = offered(sender)
         both = at_once(accepting(receiver, token), partial(sender.delete, f"/v4/compute/instances/{number}"))
-        accepted, deleted = map(said, both)
+        accepted, deleted = map(outcome, both)
         assert deleted == YES
         cloud.settle()
         assert (has(sender, number), has(receiver, number)) == (False, False)

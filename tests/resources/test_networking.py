@@ -51,7 +51,7 @@ def restricted(cloud: Cloud, owner: Client, **levels: Any) -> Client:
     return cloud.client(cloud.token("helper"))
 
 
-def told_to_host(cloud: Cloud, own: int) -> set[str]:
+def host_addresses(cloud: Cloud, own: int) -> set[str]:
     """What the host of an instance knows of its addresses."""
     cloud.settle()
     with cloud.runtime.database.read() as db:
@@ -123,11 +123,11 @@ def test_an_address_is_allocated_as_at_its_instance(cloud: Cloud, rich: Client, 
     made = rich.post(URL, json={"type": "ipv4", "public": True, "compute_id": own})
     assert (made.status_code, made.json()["compute_id"]) == (200, own)
     new = made.json()["address"]
-    told = last(rich, "compute_addip")
-    assert entity(told["entity"])[:3] == ("compute", own, "web")  # type: ignore[index]
-    assert entity(told["secondary_entity"]) == ("ipaddress", new, new, f"{URL}/{new}")
+    event = last(rich, "compute_addip")
+    assert entity(event["entity"])[:3] == ("compute", own, "web")  # type: ignore[index]
+    assert entity(event["secondary_entity"]) == ("ipaddress", new, new, f"{URL}/{new}")
     assert view(rich, own)["ipv4"][1] == new
-    assert new in told_to_host(cloud, own)
+    assert new in host_addresses(cloud, own)
     refused(
         alice.post(URL, json={"type": "ipv4", "public": True, "compute_id": create(alice)["id"]}), instance_ips.JUSTIFY
     )
@@ -173,12 +173,12 @@ def test_addresses_change_hands(cloud: Cloud, rich: Client, path: str) -> None:
     assert (view(rich, first)["ipv4"], view(rich, second)["ipv4"]) == ([kept], [other, extra])
     moved = rich.get(f"{URL}/{extra}").json()
     assert (moved["compute_id"], moved["rdns"]) == (second, "a.example.com")
-    told = [
+    address_events = [
         (event["action"], event["entity"]["id"], event["secondary_entity"]["id"]) for event in events(rich)[before:]
     ]
-    assert told == [("compute_deleteip", first, extra), ("compute_addip", second, extra)]
-    assert extra in told_to_host(cloud, second)
-    assert extra not in told_to_host(cloud, first)
+    assert address_events == [("compute_deleteip", first, extra), ("compute_addip", second, extra)]
+    assert extra in host_addresses(cloud, second)
+    assert extra not in host_addresses(cloud, first)
     with cloud.runtime.database.read() as db:
         paid = db.raw("SELECT object_id FROM meter WHERE what = 'ip' AND ended IS NULL").fetchall()
     assert [row[0] for row in paid] == [second]
@@ -237,9 +237,9 @@ def test_an_address_is_shared_and_shared_no_more(cloud: Cloud, alice: Client, pa
     (shown,) = alice.get(f"{INSTANCES}/{second}/ips").json()["ipv4"]["shared"]
     assert shown == alice.get(f"{URL}/{lent}").json()
     assert (shown["compute_id"], view(alice, second)["ipv4"], shared(alice, first)) == (first, [own], [])
-    told = last(alice, "ipaddress_update")
-    assert (told["entity"]["id"], entity(told["secondary_entity"])[:3]) == (lent, ("compute", second, "two"))  # type: ignore[index]
-    assert {own, lent} <= told_to_host(cloud, second)
+    event = last(alice, "ipaddress_update")
+    assert (event["entity"]["id"], entity(event["secondary_entity"])[:3]) == (lent, ("compute", second, "two"))  # type: ignore[index]
+    assert {own, lent} <= host_addresses(cloud, second)
     before = len(events(alice))
     assert share(alice, second, lent, lent, path=path).json() == {}
     assert len(events(alice)) == before
@@ -248,7 +248,7 @@ def test_an_address_is_shared_and_shared_no_more(cloud: Cloud, alice: Client, pa
     assert shared(alice, second) == third["ipv4"]
     assert share(alice, second, path=path).json() == {}
     assert shared(alice, second) == []
-    assert told_to_host(cloud, second) & {lent, *third["ipv4"]} == set()
+    assert host_addresses(cloud, second) & {lent, *third["ipv4"]} == set()
 
 
 def test_what_cannot_be_shared_is_refused(cloud: Cloud, alice: Client, mallory: Client) -> None:
@@ -310,7 +310,7 @@ def test_a_deleted_instance_takes_its_addresses_out_of_everything(cloud: Cloud, 
     refused(assign(alice, (own, first)), "Compute busy.")
     cloud.settle()
     assert (shared(alice, second), shared(alice, third)) == ([], [own])
-    assert lent not in told_to_host(cloud, second) | told_to_host(cloud, third)
+    assert lent not in host_addresses(cloud, second) | host_addresses(cloud, third)
     assert alice.get(f"{URL}/{lent}").status_code == 404
     alice.delete(f"{INSTANCES}/{third}")
     cloud.settle()

@@ -12,7 +12,7 @@ from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.observed import errors
 from tests.resources.compute import NOT_FOUND, act, configs, create, deploy, entity, last, listed, refused, view
-from tests.resources.test_networking import INSTANCES, assign, restricted, share, told_to_host
+from tests.resources.test_networking import INSTANCES, assign, host_addresses, restricted, share
 
 URL = "/v4/networking/ipv6/ranges"
 VLANS = "/v4beta/networking/vlans"
@@ -44,9 +44,9 @@ def test_a_range_is_made_shown_everywhere_and_given_back(cloud: Cloud, alice: Cl
     assert alice.get(f"{INSTANCES}/{own}/ips").json()["ipv6"]["global"] == shown
     routed = {"range": name, "prefix": 64, "region": "us-east", "is_bgp": False, "computes": [own]}
     assert alice.get(f"{URL}/{name}").json() == routed
-    told = last(alice, "compute_addip")
-    assert entity(told["secondary_entity"]) == ("ipaddress", text, text, f"{URL}/{name}")
-    assert text in told_to_host(cloud, own)
+    event = last(alice, "compute_addip")
+    assert entity(event["secondary_entity"]) == ("ipaddress", text, text, f"{URL}/{name}")
+    assert text in host_addresses(cloud, own)
     for path in (f"{URL}/{name}/64", f"{URL}/{name}%2F64", f"{URL}/x", f"{URL}/2001:db8::", f"{URL}/::", f"{URL}/1"):
         assert alice.get(path).status_code == 404
     assert mallory.get(f"{URL}/{name}").json() == mallory.delete(f"{URL}/{name}").json() == NOT_FOUND
@@ -55,7 +55,7 @@ def test_a_range_is_made_shown_everywhere_and_given_back(cloud: Cloud, alice: Cl
     assert last(alice, "compute_deleteip")["secondary_entity"]["id"] == text
     assert (alice.get(URL).json()["data"], alice.get(f"{URL}/{name}").status_code) == ([], 404)
     assert alice.get(f"{INSTANCES}/{own}/ips").json()["ipv6"]["global"] is None
-    assert text not in told_to_host(cloud, own)
+    assert text not in host_addresses(cloud, own)
     again, _ = ranged(alice, own, prefix_length=56)
     assert (again.endswith("/56"), again != text) == (True, True)
     assert alice.get("/v4/networking/ipv6/pools").json() == {"data": [], "page": 1, "pages": 1, "results": 0}
@@ -105,7 +105,7 @@ def test_a_range_is_assigned_shared_and_goes_with_its_instance(cloud: Cloud, ali
     assert share(alice, third, name).json() == {}
     shown = alice.get(f"{URL}/{name}").json()
     assert (shown["is_bgp"], shown["computes"]) == (True, [second, third])
-    assert text in told_to_host(cloud, second) & told_to_host(cloud, third)
+    assert text in host_addresses(cloud, second) & host_addresses(cloud, third)
     for own, what in ((second, "has an IPv6 range"), (third, "shares an IP address")):
         assert alice.post(f"{INSTANCES}/{own}/migrate", json={"region": "us-west"}).status_code == 400
         offer = alice.post("/v4/account/service-transfers", json={"entities": {"computes": [own]}})
@@ -113,7 +113,7 @@ def test_a_range_is_assigned_shared_and_goes_with_its_instance(cloud: Cloud, ali
     alice.delete(f"{INSTANCES}/{second}")
     cloud.settle()
     assert (listed(alice, URL), alice.get(f"{URL}/{name}").status_code) == ([], 404)
-    assert text not in told_to_host(cloud, third)
+    assert text not in host_addresses(cloud, third)
     with cloud.runtime.database.read() as db:
         assert db.raw("SELECT count(*) FROM shared_address").fetchone()[0] == 0
     cloud.freeze()

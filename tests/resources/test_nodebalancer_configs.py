@@ -63,10 +63,10 @@ def test_a_config_has_defaults_for_everything(alice: Client, own: int) -> None:
     path = f"{configs(own)}/{made['id']}"
     assert alice.get(path).json() == made
     assert listed(alice, configs(own)) == [made]
-    told = last(alice, "nodebalancer_config_create")
-    assert entity(told["entity"]) == ("nodebalancer", own, "front", f"{BALANCERS}/{own}")
-    assert entity(told["secondary_entity"]) == ("config", made["id"], "port 80", path)
-    assert told["status"] == "notification"
+    event = last(alice, "nodebalancer_config_create")
+    assert entity(event["entity"]) == ("nodebalancer", own, "front", f"{BALANCERS}/{own}")
+    assert entity(event["secondary_entity"]) == ("config", made["id"], "port 80", path)
+    assert event["status"] == "notification"
 
 
 def test_a_config_is_changed_and_deleted(alice: Client, own: int) -> None:

@@ -62,11 +62,11 @@ def test_a_node_is_made_viewed_changed_and_deleted(alice: Client, front: Front) 
     assert alice.put(path, json={}).json() == {**made, **sent}
     assert alice.delete(path).json() == {}
     assert alice.get(path).status_code == 404
-    told = events(alice, "nodebalancer_node_create", "nodebalancer_node_update", "nodebalancer_node_delete")
-    assert [event["action"].rpartition("_")[2] for event in told] == ["create", "update", "update", "delete"]
-    assert {event["status"] for event in told} == {"notification"}
-    assert entity(told[0]["entity"]) == ("nodebalancer", front.id, "front", f"{BALANCERS}/{front.id}")
-    assert entity(told[0]["secondary_entity"]) == ("node", made["id"], "web.1", path)
+    node_events = events(alice, "nodebalancer_node_create", "nodebalancer_node_update", "nodebalancer_node_delete")
+    assert [event["action"].rpartition("_")[2] for event in node_events] == ["create", "update", "update", "delete"]
+    assert {event["status"] for event in node_events} == {"notification"}
+    assert entity(node_events[0]["entity"]) == ("nodebalancer", front.id, "front", f"{BALANCERS}/{front.id}")
+    assert entity(node_events[0]["secondary_entity"]) == ("node", made["id"], "web.1", path)
     assert listed(alice, f"{URL}/{own}/nodebalancers") == []
 
 
@@ -200,8 +200,8 @@ def test_an_instance_that_is_deleted_is_a_node_no_more(cloud: Cloud, alice: Clie
     assert alice.delete(f"{URL}/{own}").status_code == 200
     cloud.settle()
     assert [node["id"] for node in listed(alice, front.nodes)] == [kept["id"]]
-    told = last(alice, "nodebalancer_node_delete")
-    assert (told["entity"]["id"], told["secondary_entity"]["id"]) == (front.id, gone["id"])
+    event = last(alice, "nodebalancer_node_delete")
+    assert (event["entity"]["id"], event["secondary_entity"]["id"]) == (front.id, gone["id"])
     refused(alice.post(front.nodes, json={"address": f"{host}:80", "label": "again"}), NOT_OURS, "address")
 
 

@@ -38,9 +38,9 @@ def test_a_balancer_has_defaults_for_everything(alice: Client) -> None:
     assert made["ipv6"].startswith("2001:db8:")
     assert alice.get(f"{BALANCERS}/{made['id']}").json() == made
     assert listed(alice, BALANCERS) == [made]
-    told = last(alice, "nodebalancer_create")
-    assert (told["status"], told["secondary_entity"]) == ("notification", None)
-    assert entity(told["entity"]) == ("nodebalancer", made["id"], made["label"], f"{BALANCERS}/{made['id']}")
+    event = last(alice, "nodebalancer_create")
+    assert (event["status"], event["secondary_entity"]) == ("notification", None)
+    assert entity(event["entity"]) == ("nodebalancer", made["id"], made["label"], f"{BALANCERS}/{made['id']}")
 
 
 def test_everything_can_be_said_when_it_is_made(alice: Client) -> None:
@@ -210,8 +210,8 @@ def test_lists_are_paged_and_filtered(alice: Client) -> None:
     assert listed(alice, BALANCERS, **{"+order_by": "label", "+order": "desc"}) == [second, first]
     page = alice.get(BALANCERS, params={"page": 2, "page_size": 1}).json()
     assert (page["data"], page["pages"], page["results"]) == ([second], 2, 2)
-    told = alice.get(BALANCERS, headers={"X-Filter": '{"hostname": "x"}'})
-    refused(told, "Cannot filter on hostname", "X-Filter")
+    answer = alice.get(BALANCERS, headers={"X-Filter": '{"hostname": "x"}'})
+    refused(answer, "Cannot filter on hostname", "X-Filter")
 
 
 def test_statistics_come_with_time(cloud: Cloud, alice: Client) -> None:

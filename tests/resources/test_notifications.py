@@ -107,9 +107,9 @@ def test_scheduled_maintenance_is_told(cloud: Cloud, alice: Client) -> None:
     number = instance(alice)
     when = "2031-01-01T00:00:00"
     cloud.fault("maintenance", compute_id=number, type="reboot", when=when, reason="New kernel.")
-    (told,) = notifications(alice)
-    assert (told["type"], told["severity"], told["when"]) == ("maintenance", "critical", when)
-    assert (told["body"], told["entity"]["id"]) == ("New kernel.", number)
+    (notification,) = notifications(alice)
+    assert (notification["type"], notification["severity"], notification["when"]) == ("maintenance", "critical", when)
+    assert (notification["body"], notification["entity"]["id"]) == ("New kernel.", number)
     listed = done(alice.get("/v4beta/account/maintenance"))["data"]
     assert [
         (maintenance["type"], maintenance["status"], maintenance["when"], maintenance["reason"])
@@ -121,8 +121,8 @@ def test_scheduled_maintenance_is_told(cloud: Cloud, alice: Client) -> None:
 def test_urgent_tickets_are_told_until_they_are_closed(cloud: Cloud, alice: Client) -> None:
     important, abuse = open_ticket(cloud, "important"), open_ticket(cloud, "abuse")
     assert kinds(alice) == [("ticket_important", "major"), ("ticket_abuse", "major")]
-    told = notifications(alice)[0]["entity"]
-    assert told == {
+    entity = notifications(alice)[0]["entity"]
+    assert entity == {
         "id": important,
         "label": "About important",
         "type": "ticket",

@@ -51,7 +51,7 @@ def test_a_value_may_hold_what_would_end_a_tag() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('# <UDF name="x" label="X"', "Line 2: the UDF tag cannot be read"),
         ("# <UDF name=x label=X />", "Line 2: the UDF tag cannot be read"),
@@ -69,10 +69,10 @@ def test_a_value_may_hold_what_would_end_a_tag() -> None:
         ),
     ],
 )
-def test_a_field_that_makes_no_sense_is_named(line: str, said: str) -> None:
+def test_a_field_that_makes_no_sense_is_named(line: str, message: str) -> None:
     with pytest.raises(UdfError) as caught:
         parse(f"#!/bin/sh\n{line}\n")
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_script_asks_for_a_bounded_number_of_fields() -> None:
@@ -120,16 +120,16 @@ def test_values_are_strings(value: Any) -> None:
 
 @pytest.mark.parametrize(("value", "good"), [("red", True), ("green", True), ("Red", False), ("red,blue", False)])
 def test_one_of_takes_one_of_its_options(value: str, good: bool) -> None:
-    said = [("Must be one of red, green, blue", "stackscript_data.color")]
-    assert reasons(SCRIPT, {**GIVEN, "color": value}) == ([] if good else said)
+    refusal = [("Must be one of red, green, blue", "stackscript_data.color")]
+    assert reasons(SCRIPT, {**GIVEN, "color": value}) == ([] if good else refusal)
 
 
 @pytest.mark.parametrize(
     ("value", "good"), [("", True), ("git", True), ("git,tmux", True), ("vim, git", True), ("git,nano", False)]
 )
 def test_many_of_takes_any_of_its_options(value: str, good: bool) -> None:
-    said = [("Must be one of git, vim, tmux", "stackscript_data.extras")]
-    assert reasons(SCRIPT, {**GIVEN, "extras": value}) == ([] if good else said)
+    refusal = [("Must be one of git, vim, tmux", "stackscript_data.extras")]
+    assert reasons(SCRIPT, {**GIVEN, "extras": value}) == ([] if good else refusal)
 
 
 def test_a_value_has_a_bounded_length() -> None:

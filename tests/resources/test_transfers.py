@@ -35,7 +35,7 @@ def status(client: Client, token: str) -> str:
     return str(done(client.get(f"/v4/account/service-transfers/{token}"))["status"])
 
 
-def told(client: Client) -> list[tuple[str, str | None]]:
+def transfer_events(client: Client) -> list[tuple[str, str | None]]:
     """What the log says of transfers, newest first: what happened, and who did it."""
     events = client.get("/v4/account/events").json()["data"]
     return [(event["action"], event["username"]) for event in events if event["action"].startswith("entity_transfer")]
@@ -79,8 +79,8 @@ def test_an_instance_changes_hands(cloud: Cloud, alice: Client, bob: Client, nam
     for part in ("disks", "configs"):
         assert bob.get(f"/v4/compute/instances/{number}/{part}").json()["results"] > 0
     assert bob.get(f"/v4/compute/instances/{number}/ips").json()["ipv4"]["public"][0]["compute_id"] == number
-    assert told(alice) == [("entity_transfer_accept", None), ("entity_transfer_create", "alice")]
-    assert told(bob) == [("entity_transfer_accept", "bob-receives")]
+    assert transfer_events(alice) == [("entity_transfer_accept", None), ("entity_transfer_create", "alice")]
+    assert transfer_events(bob) == [("entity_transfer_accept", "bob-receives")]
     done(bob.post(f"/v4/compute/instances/{number}/reboot"))
     cloud.settle()
     assert done(bob.get(f"/v4/compute/instances/{number}"))["status"] == "running"
@@ -257,7 +257,7 @@ def test_only_what_is_pending_can_be_accepted_or_cancelled(cloud: Cloud, alice: 
     assert (accept(bob, token).status_code, alice.delete(url).status_code) == (400, 400)
     cloud.settle()
     assert (accept(bob, token).status_code, alice.delete(url).status_code) == (400, 400)
-    assert [action for action, _ in told(alice)] == ["entity_transfer_accept", "entity_transfer_create"]
+    assert [action for action, _ in transfer_events(alice)] == ["entity_transfer_accept", "entity_transfer_create"]
 
 
 def test_an_offer_is_good_for_a_day(cloud: Cloud, alice: Client, bob: Client) -> None:
@@ -269,7 +269,7 @@ def test_an_offer_is_good_for_a_day(cloud: Cloud, alice: Client, bob: Client) ->
     cloud.advance(1)
     assert status(alice, token) == "stale"
     assert (accept(bob, token).status_code, accept(alice, token).status_code) == (404, 400)
-    assert told(alice)[0] == ("entity_transfer_stale", None)
+    assert transfer_events(alice)[0] == ("entity_transfer_stale", None)
     offer(alice, number)
 
 
@@ -371,7 +371,7 @@ def test_a_deleted_instance_makes_the_whole_transfer_fail_and_the_others_stay(
     assert status(alice, token) == status(bob, token) == "failed"
     assert alice.get(f"/v4/compute/instances/{first}").status_code == 200
     assert bob.get("/v4/compute/instances").json()["results"] == 0
-    assert told(alice)[0][0] == told(bob)[0][0] == "entity_transfer_fail"
+    assert transfer_events(alice)[0][0] == transfer_events(bob)[0][0] == "entity_transfer_fail"
     offer(alice, first)
 
 

@@ -46,8 +46,8 @@ def test_a_volume_goes_from_one_instance_to_another(cloud: Cloud, alice: Client)
     answer = do(alice, number, "detach")
     assert answer.json() == {}
     works(cloud, answer)
-    told = last(alice, "volume_detach")
-    assert (told["status"], told["entity"]["id"], told["secondary_entity"]["id"]) == ("finished", number, first)
+    event = last(alice, "volume_detach")
+    assert (event["status"], event["entity"]["id"], event["secondary_entity"]["id"]) == ("finished", number, first)
     assert (plugged(cloud, first), set(slots(alice, first))) == ((), {"sda", "sdb"})
     assert show(alice, number)["compute_id"] is None
     refused(do(alice, number, "detach"), "This volume is not attached to a Compute.")
@@ -100,8 +100,8 @@ def test_a_boot_attaches_what_the_profile_names(cloud: Cloud, alice: Client) -> 
     act(alice, own, "boot")
     cloud.settle()
     assert (show(alice, number)["compute_id"], plugged(cloud, own)) == (own, (number,))
-    told = last(alice, "volume_attach")
-    assert (told["entity"]["id"], told["secondary_entity"]["id"]) == (number, own)
+    event = last(alice, "volume_attach")
+    assert (event["entity"]["id"], event["secondary_entity"]["id"]) == (number, own)
 
 
 def test_a_boot_with_a_volume_of_another_instance_fails(cloud: Cloud, alice: Client) -> None:
@@ -110,8 +110,8 @@ def test_a_boot_with_a_volume_of_another_instance_fails(cloud: Cloud, alice: Cli
     works(cloud, do(alice, number, "attach", compute_id=other))
     act(alice, own, "boot")
     cloud.settle()
-    told = last(alice, "compute_boot")
-    assert (told["status"], told["message"]) == ("failed", "Volume data is attached to another Compute.")
+    event = last(alice, "compute_boot")
+    assert (event["status"], event["message"]) == ("failed", "Volume data is attached to another Compute.")
     assert status(alice, own) == "offline"
     assert plugged(cloud, other) == (number,)
 
@@ -120,8 +120,8 @@ def test_an_attachment_that_fails_leaves_the_volume_free(cloud: Cloud, alice: Cl
     own, number = deploy(cloud, alice), make(cloud, alice)
     transitions(cloud, volume_attach={"fail": "No."})
     works(cloud, do(alice, number, "attach", compute_id=own))
-    told = last(alice, "volume_attach")
-    assert (told["status"], told["message"]) == ("failed", "No.")
+    event = last(alice, "volume_attach")
+    assert (event["status"], event["message"]) == ("failed", "No.")
     assert (show(alice, number)["compute_id"], set(slots(alice, own))) == (None, {"sda", "sdb"})
     assert violations(cloud) == []
 

@@ -96,9 +96,9 @@ def test_a_volume_is_created_and_becomes_active(cloud: Cloud, alice: Client) -> 
         "tags": ["green"],
         "updated": made["created"],
     }
-    told = last(alice, "volume_create")
-    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
-    assert entity(told["entity"]) == ("volume", number, "data", f"{URL}/{number}")
+    event = last(alice, "volume_create")
+    assert (event["status"], event["percent_complete"]) == ("scheduled", 0)
+    assert entity(event["entity"]) == ("volume", number, "data", f"{URL}/{number}")
     cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 5})
     assert 0 < last(alice, "volume_create")["percent_complete"] < 100
     assert show(alice, number)["status"] == "creating"
@@ -151,8 +151,8 @@ def test_a_creation_that_fails_leaves_nothing(cloud: Cloud, alice: Client) -> No
     transitions(cloud, volume_create={"fail": "The storage is full."})
     own = deploy(cloud, alice)
     number = make(cloud, alice, compute_id=own)
-    told = last(alice, "volume_create")
-    assert (told["status"], told["message"]) == ("failed", "The storage is full.")
+    event = last(alice, "volume_create")
+    assert (event["status"], event["message"]) == ("failed", "The storage is full.")
     assert alice.get(f"{URL}/{number}").status_code == 404
     assert events(alice, "volume_attach") == []
     assert slots(alice, own).keys() == {"sda", "sdb"}
@@ -170,10 +170,10 @@ def test_a_volume_is_created_for_an_instance(cloud: Cloud, alice: Client) -> Non
     assert plugged(cloud, own) == (number,)
     assert [volume["id"] for volume in listed(alice, f"{INSTANCES}/{own}/volumes")] == [number]
     for action in ("volume_create", "volume_attach"):
-        told = last(alice, action)
-        assert told["status"] == "finished"
-        assert (told["entity"]["type"], told["entity"]["id"]) == ("volume", number)
-        assert (told["secondary_entity"]["type"], told["secondary_entity"]["id"]) == ("compute", own)
+        event = last(alice, action)
+        assert event["status"] == "finished"
+        assert (event["entity"]["type"], event["entity"]["id"]) == ("volume", number)
+        assert (event["secondary_entity"]["type"], event["secondary_entity"]["id"]) == ("compute", own)
 
 
 def test_a_volume_for_an_instance_needs_one_that_can_have_it(cloud: Cloud, alice: Client, mallory: Client) -> None:
@@ -220,8 +220,8 @@ def test_a_volume_gets_another_name_and_other_tags(cloud: Cloud, alice: Client) 
     changed = alice.put(f"{URL}/{number}", json={"label": "photos", "tags": ["new"]}).json()
     assert (changed["label"], changed["tags"]) == ("photos", ["new"])
     assert changed["filesystem_path"].endswith("_photos")
-    told = last(alice, "volume_update")
-    assert (told["status"], told["entity"]["label"]) == ("notification", "photos")
+    event = last(alice, "volume_update")
+    assert (event["status"], event["entity"]["label"]) == ("notification", "photos")
     assert alice.put(f"{URL}/{number}", json={"tags": []}).json()["tags"] == []
 
 
@@ -268,8 +268,8 @@ def test_a_clone_is_a_volume_of_its_own(cloud: Cloud, alice: Client) -> None:
     made = works(cloud, do(alice, number, "clone", label="copy"))
     assert (made["status"], made["size"], made["compute_id"]) == ("creating", 40, None)
     assert show(alice, made["id"])["status"] == "active"
-    told = last(alice, "volume_clone")
-    assert (told["status"], told["entity"]["id"]) == ("notification", number)
+    event = last(alice, "volume_clone")
+    assert (event["status"], event["entity"]["id"]) == ("notification", number)
     driver = hypervisor_client.hypervisor(cloud.runtime)
     contents = {driver.observe(ref).content for ref in driver.list().volumes}
     assert len(contents) == 1
@@ -295,8 +295,8 @@ def test_a_volume_is_deleted_and_its_slots_are_empty(cloud: Cloud, alice: Client
     assert slots(alice, own).keys() == {"sda", "sdb"}
     assert listed(alice, "/v4/tags/blue") == []
     cloud.settle()
-    told = last(alice, "volume_delete")
-    assert (told["status"], told["entity"]["label"]) == ("finished", "data")
+    event = last(alice, "volume_delete")
+    assert (event["status"], event["entity"]["label"]) == ("finished", "data")
     assert violations(cloud) == []
 
 

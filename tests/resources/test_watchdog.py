@@ -30,11 +30,11 @@ def test_what_goes_off_by_itself_is_booted_again(cloud: Cloud, alice: Client) ->
     cloud.freeze()
     cloud.fault("power_off", compute_id=own)
     assert status(alice, own) == "booting"
-    told = last(alice, "lassie_reboot")
+    event = last(alice, "lassie_reboot")
     (config,) = configs(alice, own)
-    assert (told["status"], told["percent_complete"], told["username"]) == ("scheduled", 0, None)
-    assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
-    assert entity(told["secondary_entity"])[:2] == ("compute_config", config["id"])  # type: ignore[index]
+    assert (event["status"], event["percent_complete"], event["username"]) == ("scheduled", 0, None)
+    assert entity(event["entity"])[:2] == ("compute", own)  # type: ignore[index]
+    assert entity(event["secondary_entity"])[:2] == ("compute_config", config["id"])  # type: ignore[index]
     cloud.settle()
     assert (status(alice, own), last(alice, "lassie_reboot")["status"]) == ("running", "finished")
     assert len(events(alice, "compute_boot")) == 1

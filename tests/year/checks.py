@@ -11,9 +11,9 @@ from crofter.clock import HOUR
 from tests.cloud import Cloud
 from tests.resources import money
 from tests.resources.money import moment, rows
+from tests.year.history import facts, history_of
 from tests.year.life import Log
 from tests.year.reckoning import Bill, bills, line_of
-from tests.year.story import facts, story
 
 PARALLEL = "ip"
 """What one object has several of at a time; of everything else it has one."""
@@ -57,14 +57,14 @@ def _holds(check: Callable[[ComparedInvoices], None], compared: ComparedInvoices
 
 
 def _look(cloud: Cloud, log: Log) -> ComparedInvoices:
-    told, now = story(log), cloud.runtime.clock.now()
+    history, now = history_of(log), cloud.runtime.clock.now()
     stored_bills: dict[int, dict[int, tuple[int, Bill]]] = {}
     wanted: dict[int, dict[int, Bill]] = {}
     for account in log.countries:
         stored = list(_stored(cloud, account))
         stored_bills[account] = {bill.date: (number, bill) for number, bill in stored}
         assert len(stored_bills[account]) == len(stored), "two invoices of one account have the same date"
-        wanted[account] = {bill.date: bill for bill in bills(told, log, account, now)}
+        wanted[account] = {bill.date: bill for bill in bills(history, log, account, now)}
     return ComparedInvoices(cloud, stored_bills, wanted)
 
 
@@ -75,7 +75,7 @@ def _stored(cloud: Cloud, account: int) -> Iterator[tuple[int, Bill]]:
         yield number, Bill(moment(date), tuple(sorted(line_of(*line) for line in lines)))
 
 
-# ---- against the story ----------------------------------------------------------------------------------------------
+# ---- against the history --------------------------------------------------------------------------------------------
 
 
 def invoices_are_made_when_they_should_be(compared: ComparedInvoices) -> None:
@@ -83,7 +83,7 @@ def invoices_are_made_when_they_should_be(compared: ComparedInvoices) -> None:
         assert sorted(made) == sorted(compared.wanted[account]), account
 
 
-def invoices_have_the_lines_that_the_story_comes_to(compared: ComparedInvoices) -> None:
+def invoices_have_the_lines_that_the_history_comes_to(compared: ComparedInvoices) -> None:
     for number, bill, wanted in compared.both():
         surplus, missing = Counter(bill.lines) - Counter(wanted.lines), Counter(wanted.lines) - Counter(bill.lines)
         assert (surplus, missing) == (Counter(), Counter()), (number, bill.date, surplus, missing)
@@ -136,7 +136,7 @@ def no_hour_of_an_object_is_metered_twice(compared: ComparedInvoices) -> None:
 
 CHECKS: tuple[Callable[[ComparedInvoices], None], ...] = (
     invoices_are_made_when_they_should_be,
-    invoices_have_the_lines_that_the_story_comes_to,
+    invoices_have_the_lines_that_the_history_comes_to,
     the_ledger_has_each_leg_to_the_micro_dollar,
     the_books_are_in_order,
     all_that_is_there_costs_its_owner,

@@ -63,7 +63,7 @@ class Log:
     countries: dict[int, str] = field(default_factory=dict)
     redeemed: dict[int, int] = field(default_factory=dict)
     made: list[ResourceChange] = field(default_factory=list)
-    loud: bool = True
+    predictable_traffic: bool = True
     """Whether the traffic of each instance is known beforehand; otherwise none of it is beyond the plans."""
     _open: int = 0
 
@@ -82,7 +82,7 @@ class Year:
         self.application = application
         self.rng = random.Random(seed)
         self.done: Counter[str] = Counter()
-        self.log = Log(loud=isinstance(application, RestartingServer))
+        self.log = Log(predictable_traffic=isinstance(application, RestartingServer))
         self._began: dict[int, list[int]] = {}
         """When each instance, and what hangs on it, began to cost money."""
         opened = [

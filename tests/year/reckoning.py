@@ -1,4 +1,4 @@
-"""The year's invoices reckoned once more, from its story. Hours are counted one by one."""
+"""The year's invoices reckoned once more, from its history. Hours are counted one by one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from crofter.clock import DAY, HOUR
 from tests.year.clouds import BEGINNING, GIGABYTE
+from tests.year.history import PROMOTIONS, TAXES, TYPES, History, PricedPeriod, first_of, micros, month
 from tests.year.life import CODE, Log
-from tests.year.story import PROMOTIONS, TAXES, TYPES, PricedPeriod, Story, first_of, micros, month
 
 CENT = 10_000
 THRESHOLD = 50_000_000
@@ -68,9 +68,9 @@ def line_of(what: str, label: str, unit_price: int, quantity: int, amount: int, 
     return Line(what, number, unit_price, quantity, amount, tax)
 
 
-def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:
+def bills(history: History, log: Log, account: int, until: int) -> list[Bill]:
     """Every invoice of an account: on the first of a month, and at three in the morning when much has come together."""
-    hours = sorted(_hours([period for period in told.every if period.account == account], until))
+    hours = sorted(_hours([period for period in history.every if period.account == account], until))
     credit = PromotionCredit(log.redeemed.get(account))
     open_: dict[tuple[int, str], list[int]] = {}
     done, made = 0, []
@@ -84,11 +84,11 @@ def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:
         due = sum(cents(amount) for _, amount in open_.values())
         if not of_month and due < THRESHOLD:
             continue
-        gigabytes = _overage(told, account, date) if of_month and log.loud else 0
+        gigabytes = _overage(history, account, date) if of_month and log.predictable_traffic else 0
         if not due and not gigabytes:
             continue
         rate = Decimal(TAXES.get(log.countries[account], {"percent": 0})["percent"]) / 100
-        made.append(_bill(told, date, open_, gigabytes, rate, credit))
+        made.append(_bill(history, date, open_, gigabytes, rate, credit))
         open_ = {}
     return made
 
@@ -118,20 +118,20 @@ def _hours(periods: list[PricedPeriod], until: int) -> Iterator[tuple[int, int, 
             yield at, id(period), adds
 
 
-def _overage(told: Story, account: int, date: int) -> int:
+def _overage(history: History, account: int, date: int) -> int:
     """Gigabytes beyond what the plans of the month gave together."""
     of = month(date - 1)
     first, edge = first_of(of), first_of(after(of))
-    given, used = 0, told.left[account, of]
+    given, used = 0, history.left[account, of]
     stays: dict[int, int] = {}
-    for period in (other for other in told.every if other.what == "compute" and other.made < date):
+    for period in (other for other in history.every if other.what == "compute" and other.made < date):
         if period.account != account:
             stays.pop(period.number, None)
             continue
         given += period.gives * max(0, min(edge, period.ended or edge) - max(first, period.began))
         stays.setdefault(period.number, period.began)
         if period.ended is None or period.ended >= date:
-            used += told.sent(period.number, max(stays[period.number], first), edge)
+            used += history.sent(period.number, max(stays[period.number], first), edge)
     return max(0, used // GIGABYTE - given // (edge - first))
 
 
@@ -155,14 +155,14 @@ class PromotionCredit:
 
 
 def _bill(
-    told: Story,
+    history: History,
     date: int,
     open_: dict[tuple[int, str], list[int]],
     gigabytes: int,
     rate: Decimal,
     credit: PromotionCredit,
 ) -> Bill:
-    periods = {id(period): period for period in told.every}
+    periods = {id(period): period for period in history.every}
     lines = []
     for (place, _), (quantity, amount) in open_.items():
         period = periods[place]

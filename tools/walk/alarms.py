@@ -54,13 +54,13 @@ class Alarms:
     def _holds(self, name: str) -> bool:
         rule = _PLAIN.fullmatch(EXPRESSIONS[name])
         assert rule, f"not a rule that the walk understands: {EXPRESSIONS[name]}"
-        told = self._told(rule[2])
-        if not told:
+        values = self._values(rule[2])
+        if not values:
             return False
-        value = max(told) if rule[1] == "max" else min(told)
+        value = max(values) if rule[1] == "max" else min(values)
         return value == float(rule[4]) if rule[3] == "==" else value > float(rule[4])
 
-    def _told(self, name: str) -> list[float]:
+    def _values(self, name: str) -> list[float]:
         """What the servers tell of a metric, whatever its labels."""
         every = [item for server in self._walk.apis for item in server.numbers().items()]
         return [value for key, value in every if key.partition("{")[0] == name]
@@ -144,9 +144,9 @@ class Alarms:
             self._see("CrofterOperationsStuck")
             connection.execute(_BEFORE.encode(), (600_000,))
             self._see("CrofterQueueOld")
-            before = max(self._told("crofter_operations_failed"))
+            before = max(self._values("crofter_operations_failed"))
             connection.execute(f"{_FAIL} WHERE kind LIKE 'compute%' AND state = 'queued' LIMIT 6)".encode())
-            self._see("CrofterOperationsFailed", lambda: max(self._told("crofter_operations_failed")) - before > 5)
+            self._see("CrofterOperationsFailed", lambda: max(self._values("crofter_operations_failed")) - before > 5)
 
     def _clock(self) -> None:
         """The mark of the latest time that was told is put ahead, as by a machine whose clock was an hour fast."""

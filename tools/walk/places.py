@@ -86,8 +86,8 @@ class Process:
     def wait_until_ready(self) -> None:
         """It says where it is as soon as it serves or works."""
         assert self.process.stdout is not None
-        told, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        assert told, f"{self.name} does not start:\n{self.log()}"
+        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        assert readable, f"{self.name} does not start:\n{self.log()}"
         assert self.process.stdout.readline(), f"{self.name} has ended:\n{self.log()}"
         until(f"{self.name} is ready", lambda: self.ask("/health/ready").status_code == 200)
 

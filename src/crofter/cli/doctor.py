@@ -83,21 +83,21 @@ def _mail(settings: Settings) -> Finding:
     parts = urlsplit(settings.mail)
     make: Callable[..., smtplib.SMTP] = smtplib.SMTP_SSL if parts.scheme == "smtps" else smtplib.SMTP
     port = parts.port or (465 if parts.scheme == "smtps" else 587)
-    heard = [f"no answer within {MAIL_SECONDS} seconds"]
+    outcomes = [f"no answer within {MAIL_SECONDS} seconds"]
 
     def ask() -> None:
         try:
             with make(parts.hostname or "", port, timeout=MAIL_SECONDS) as server:
                 server.noop()
-            heard.append("")
+            outcomes.append("")
         except (OSError, smtplib.SMTPException) as error:
-            heard.append(str(error) or type(error).__name__)
+            outcomes.append(str(error) or type(error).__name__)
 
     # The limit of a connection is for each piece of an answer, and a slow server sends many.
     asking = threading.Thread(target=ask, name="mail", daemon=True)
     asking.start()
     asking.join(MAIL_SECONDS)
-    if wrong := heard[-1]:
+    if wrong := outcomes[-1]:
         return Finding("mail", False, f"{parts.hostname}:{port}: {wrong}", "see whether the mail server can be reached")
     return Finding("mail", True, f"{parts.hostname}:{port} answers")
 

@@ -57,17 +57,17 @@ def show_ticket(runtime: Runtime, arguments: Arguments) -> Rows:
         replies = staff.replies(ctx, ticket)
         files = store.attached(ctx, [ticket.id]).get(ticket.id, [])
         euuid = staff.euuid_of(ctx, ticket)
-    said = [(ticket.opened, ticket.opened_by, ticket.description)]
-    said += [(reply.created, reply.created_by, reply.description) for reply in replies]
+    messages = [(ticket.opened, ticket.opened_by, ticket.description)]
+    messages += [(reply.created, reply.created_by, reply.description) for reply in replies]
     if arguments["json"]:
         about = {"euuid": euuid, "about": ticket.entity_url, "attachments": files}
-        return [{"at": at, "by": by, "text": words, **about} for at, by, words in said]
+        return [{"at": at, "by": by, "text": words, **about} for at, by, words in messages]
     print(f"{ticket.id}  {plain(ticket.summary)}  ({ticket.status})\naccount: {euuid}")
     if ticket.entity_type is not None:
         print(f"about: {ticket.entity_type} {plain(ticket.entity_label or '')}  {plain(ticket.entity_url or '')}")
     for name in files:
         print(f"attached: {plain(name)}")
-    for at, by, words in said:
+    for at, by, words in messages:
         print(f"\n{at}  {by}\n{plain(words)}")
     return []
 

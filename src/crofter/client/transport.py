@@ -55,14 +55,14 @@ class Refused(Stop):
         """A line for each reason, with the field in front where one is to blame."""
         try:
             errors = json.loads(self.answer.body)["errors"]
-            said = [": ".join(filter(None, (error.get("field"), error["reason"]))) for error in errors]
+            lines = [": ".join(filter(None, (error.get("field"), error["reason"]))) for error in errors]
         except (ValueError, LookupError, TypeError, AttributeError):
-            said = [str(self)]
+            lines = [str(self)]
         if self.answer.status == 401:
-            said.append("sign in with `crofter login`, or put a token into $CROFTER_TOKEN")
+            lines.append("sign in with `crofter login`, or put a token into $CROFTER_TOKEN")
         if self.answer.status >= 500:
-            said.append(f"request id: {self.answer.headers.get('X-Request-Id', 'none')}")
-        return said
+            lines.append(f"request id: {self.answer.headers.get('X-Request-Id', 'none')}")
+        return lines
 
 
 class Session:
@@ -187,5 +187,5 @@ def _tls(ca: str | None) -> ssl.SSLContext:
 
 
 def _pause(answer: Answer) -> float:
-    said = answer.headers.get("Retry-After", "1")
-    return min(float(said), MAX_PAUSE) if said.isdigit() else 1.0
+    retry_after = answer.headers.get("Retry-After", "1")
+    return min(float(retry_after), MAX_PAUSE) if retry_after.isdigit() else 1.0

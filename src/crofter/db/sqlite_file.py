@@ -91,7 +91,7 @@ def sync(place: Path) -> None:
         os.close(handle)
 
 
-def said(error: apsw.Error) -> str:
+def described(error: apsw.Error) -> str:
     """What is wrong, in words for an operator."""
     if isinstance(error, apsw.CorruptError):
         return f"it is damaged ({error}); restore it from a backup"

@@ -47,14 +47,14 @@ def load(file: str, endpoints: Sequence[Endpoint]) -> Dialect:
     """The dialect of a file, or DialectError."""
     try:
         text = Path(file).read_text()
-        said = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(Path(file).read_text().splitlines())
         raise DialectError(f"{file}:{number}: not TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DialectError(f"{file}:1: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return _Checked(file, Lines(text), endpoints).dialect(said)
+    return _Checked(file, Lines(text), endpoints).dialect(document)
 
 
 class _Checked:
@@ -64,16 +64,16 @@ class _Checked:
     def _refuse(self, reason: str, *where: str | int) -> NoReturn:
         raise DialectError(f"{self._file}:{self._lines.of(*where)}: {reason}")
 
-    def dialect(self, said: Mapping[str, Any]) -> Dialect:
-        self._known(said, ("words", "answers", "aliases"))
-        words = self._words(said.get("words", {}))
+    def dialect(self, document: Mapping[str, Any]) -> Dialect:
+        self._known(document, ("words", "answers", "aliases"))
+        words = self._words(document.get("words", {}))
         paths = Paths(_templates(self._endpoints), words)
         rules: dict[str, list[Rule]] = {}
         added: set[tuple[str, tuple[str, ...]]] = set()
-        for place, entry in enumerate(self._tables(said, "answers")):
+        for place, entry in enumerate(self._tables(document, "answers")):
             self._answer(entry, ("answers", place), words, rules, added)
         aliases: list[Alias] = []
-        for place, entry in enumerate(self._tables(said, "aliases")):
+        for place, entry in enumerate(self._tables(document, "aliases")):
             aliases += self._alias(entry, ("aliases", place), paths)
         return Dialect(words, paths, rules, aliases)
 
@@ -82,8 +82,8 @@ class _Checked:
             if name not in names:
                 self._refuse(f"there is no {name} here, only {', '.join(names)}", *where, name)
 
-    def _tables(self, said: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-        entries = said.get(name, [])
+    def _tables(self, document: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+        entries = document.get(name, [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             self._refuse(f"{name} are tables, each under [[{name}]]", name)
         return entries
@@ -94,13 +94,13 @@ class _Checked:
             self._refuse(f"{name} is missing" if value is None else f"{name} is a text", *where, name)
         return value
 
-    def _words(self, said: Any) -> Words | None:
-        if not isinstance(said, dict):
+    def _words(self, table: Any) -> Words | None:
+        if not isinstance(table, dict):
             self._refuse("words is a table, under [words]", "words")
-        self._known(said, (OWN,), "words")
-        if OWN not in said:
+        self._known(table, (OWN,), "words")
+        if OWN not in table:
             return None
-        word = self._text(said, OWN, "words")
+        word = self._text(table, OWN, "words")
         if not _WORD.fullmatch(word):
             self._refuse(f"a word has 2 to 32 small letters and nothing else, and {word!r} has not", "words", OWN)
         if word in (taken := vocabulary(self._endpoints)) or f"{word}s" in taken or f"{word}s" == OWN:

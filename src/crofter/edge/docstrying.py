@@ -47,5 +47,5 @@ def button(document: dict[str, Any], method: str, path: str, version: str) -> st
     if sent:
         text = json.dumps(sent[JSON].get("example", {}), indent=2, ensure_ascii=False)
         body = f' data-body="{escape(text)}"'
-    said = f'data-of="{name}" data-method="{method}" data-path="{escape(version + path)}"{body}'
-    return f'<button type="button" hidden {said} aria-label="Try it: {name}">Try it</button>'
+    attributes = f'data-of="{name}" data-method="{method}" data-path="{escape(version + path)}"{body}'
+    return f'<button type="button" hidden {attributes} aria-label="Try it: {name}">Try it</button>'

@@ -193,12 +193,12 @@ class Connection:
 
     def domainListGetStats(self, domains: list[DomainRef], *_: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
         """A machine has computed for a second whenever somebody looks."""
-        told = []
+        stats = []
         for ref in domains:
             domain = self.host.domains[ref.name()]
             domain.processor += SECOND
-            told.append((ref, {"cpu.time": domain.processor, **domain.stats}))
-        return told
+            stats.append((ref, {"cpu.time": domain.processor, **domain.stats}))
+        return stats
 
     def getAllDomainStats(self, _stats: int, _flags: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
         self.host.reached("getAllDomainStats")

@@ -177,8 +177,8 @@ def _run(words: list[str]) -> None:
     except subprocess.TimeoutExpired:
         raise NotPublished(f"{words[0]} was not done after {RELOAD_SECONDS:g} s") from None
     if ended.returncode != 0:
-        said = " ".join(ended.stdout.decode(errors="replace").split())[:MOST_WORDS]
-        raise NotPublished(f"{words[0]} ended with {ended.returncode}: {said}")
+        output = " ".join(ended.stdout.decode(errors="replace").split())[:MOST_WORDS]
+        raise NotPublished(f"{words[0]} ended with {ended.returncode}: {output}")
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------

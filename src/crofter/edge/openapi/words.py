@@ -44,11 +44,11 @@ def describe(components: dict[str, dict[str, Any]]) -> None:
 
 def _describe_fields(schema: dict[str, Any], owner: str) -> None:
     for name, field in schema.get("properties", {}).items():
-        said = field.get("description", "")
-        first, _, default = said.partition("Default: ")
+        description = field.get("description", "")
+        first, _, default = description.partition("Default: ")
         if not first or (first.strip() == ID_WORDS and name != "id"):
             words = OF_SCHEMA.get(f"{owner}.{name}") or _of_page(owner, name) or FIELDS.get(name) or first.strip()
-            described = f"{words} Default: {default}" if default and words else words or said
+            described = f"{words} Default: {default}" if default and words else words or description
             if described:
                 field["description"] = described
         _describe_fields(field, f"{owner}.{name}")

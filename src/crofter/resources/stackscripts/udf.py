@@ -52,27 +52,27 @@ def parse(script: str) -> list[UserDefinedField]:
 
 
 def _field(attributes: str, number: int) -> UserDefinedField:
-    said = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(attributes)}
-    unknown = sorted(set(said) - ATTRIBUTES)
+    attribute_values = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(attributes)}
+    unknown = sorted(set(attribute_values) - ATTRIBUTES)
     if unknown:
         raise UdfError(f"Line {number}: a UDF has no {unknown[0]}")
-    name = said.get("name", "")
+    name = attribute_values.get("name", "")
     if not _NAME.match(name):
         raise UdfError(f"Line {number}: the name of a UDF must be letters, digits and underscores, and no digit first")
-    if not said.get("label"):
+    if not attribute_values.get("label"):
         raise UdfError(f"Line {number}: the UDF {name} has no label")
-    if "oneof" in said and "manyof" in said:
+    if "oneof" in attribute_values and "manyof" in attribute_values:
         raise UdfError(f"Line {number}: the UDF {name} has both oneof and manyof")
     for choice in ("oneof", "manyof"):
-        if choice in said and not all(_options(said[choice])):
+        if choice in attribute_values and not all(_options(attribute_values[choice])):
             raise UdfError(f"Line {number}: an option of the UDF {name} is empty")
     return UserDefinedField(
-        label=said["label"],
+        label=attribute_values["label"],
         name=name,
-        example=said.get("example", ""),
-        one_of=said.get("oneof", UNSET),
-        many_of=said.get("manyof", UNSET),
-        default=said.get("default", UNSET),
+        example=attribute_values.get("example", ""),
+        one_of=attribute_values.get("oneof", UNSET),
+        many_of=attribute_values.get("manyof", UNSET),
+        default=attribute_values.get("default", UNSET),
     )
 
 

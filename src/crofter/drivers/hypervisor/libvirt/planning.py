@@ -25,13 +25,13 @@ def place(
     ledger: HostLedger, region: str, domain: int, spec: DomainSpec, avoid: int | None, disk: int = SMALLEST_DISK
 ) -> int:
     reached = [
-        entry
-        for entry in ledger.fleet.candidates(region, domain, avoid)
-        if ledger.fleet.reachable(ledger.conditions, entry.id)
+        host_entry
+        for host_entry in ledger.fleet.candidates(region, domain, avoid)
+        if ledger.fleet.reachable(ledger.conditions, host_entry.id)
     ]
-    for entry in reached:
-        if _lacks(ledger, entry.id, spec.memory, disk, beside=domain) is None:
-            return entry.id
+    for host_entry in reached:
+        if _lacks(ledger, host_entry.id, spec.memory, disk, beside=domain) is None:
+            return host_entry.id
     if reached:
         raise Unreachable(f"The hosts of region {region} are full.")  # asked again: machines come and go
     raise Unreachable(f"No host of region {region} takes a machine now.")
@@ -45,10 +45,10 @@ def must_fit(ledger: Ledger, host: int, *, memory: int = 0, disk: int = 0) -> No
 
 
 def _lacks(ledger: Ledger, host: int, memory: int, disk: int, beside: int | None = None) -> str | None:
-    entry = _entry(ledger, host)
-    if memory and used_memory(ledger, host, beside) + memory > entry.memory:
+    host_entry = _host_entry(ledger, host)
+    if memory and used_memory(ledger, host, beside) + memory > host_entry.memory:
         return "memory"
-    if disk > 0 and used_disk(ledger, host) + disk > entry.disk:
+    if disk > 0 and used_disk(ledger, host) + disk > host_entry.disk:
         return "disk space"
     return None
 
@@ -79,7 +79,7 @@ def _saved(backup: Backup) -> int:
     return sum(disk.used for disk in backup.disks)
 
 
-def _entry(ledger: Ledger, host: int) -> HostEntry:
+def _host_entry(ledger: Ledger, host: int) -> HostEntry:
     assert isinstance(ledger, HostLedger)
     return ledger.fleet.entries[host]
 
@@ -150,7 +150,7 @@ def make_disk(media: Media, ref: DiskRef, spec: DiskSpec, source: Source) -> Pla
         made = disk_plans.make(spec, source)(ledger, entry, ends)
         if made.instant:
             return made
-        host_entry = _entry(ledger, ref.host)
+        host_entry = _host_entry(ledger, ref.host)
         must_fit(ledger, ref.host, disk=spec.size - (0 if entry.doc is None else entry.doc.size))
         if not isinstance(source, FromImage) or source.kept is not None:
             return made

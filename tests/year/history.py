@@ -74,27 +74,27 @@ ACTIONS = {
 
 def facts(log: Log) -> list[Fact]:
     """What the events tell, in the order of time."""
-    told_facts: list[Fact] = []
+    all_facts: list[Fact] = []
     plans = {number: iter(asked[1:]) for number, asked in log.plans.items()}
     for event in sorted(log.events.values()):
         if event.action == "compute_resize":
             plan = next(plans[int(event.entity or 0)])
             if event.status == "finished" and event.finished:
-                told_facts.append(Fact(event.finished, "resized", event.account, int(event.entity or 0), plan))
+                all_facts.append(Fact(event.finished, "resized", event.account, int(event.entity or 0), plan))
         elif event.action in ACTIONS:
             assert event.status != "failed", event
-            told_facts.append(Fact(moment(event.created), ACTIONS[event.action], event.account, int(event.entity or 0)))
-    told_facts += _moves(log)
-    told_facts += [Fact(change.at, change.what, change.account, change.number, change.size) for change in log.made]
-    return sorted(told_facts, key=lambda fact: fact.at)
+            all_facts.append(Fact(moment(event.created), ACTIONS[event.action], event.account, int(event.entity or 0)))
+    all_facts += _moves(log)
+    all_facts += [Fact(change.at, change.what, change.account, change.number, change.size) for change in log.made]
+    return sorted(all_facts, key=lambda fact: fact.at)
 
 
 def _moves(log: Log) -> Iterator[Fact]:
     """Who has accepted a transfer is told by an event of theirs; when it was complete, by the transfer."""
     for token, (status, ended) in log.ended.items():
-        told: list[Event] = [event for event in log.events.values() if event.entity == f'"{token}"']
-        sender = next(event.account for event in told if event.action == "entity_transfer_create")
-        for event in told:
+        events: list[Event] = [event for event in log.events.values() if event.entity == f'"{token}"']
+        sender = next(event.account for event in events if event.action == "entity_transfer_create")
+        for event in events:
             if event.action == "entity_transfer_accept" and event.account != sender and status == "completed":
                 for number in log.contents[token]:
                     yield Fact(moment(ended), "moved", event.account, number)
@@ -124,7 +124,7 @@ class PricedPeriod:
 
 
 @dataclass
-class Story:
+class History:
     """All periods of a year, and the traffic of instances when they left somebody."""
 
     every: list[PricedPeriod] = field(default_factory=list)
@@ -162,11 +162,11 @@ class Story:
         return sent(number, start, stop) if number in self.placed else 0
 
 
-def story(log: Log) -> Story:
-    told = Story(placed=log.placed)
+def history_of(log: Log) -> History:
+    history = History(placed=log.placed)
     for fact in facts(log):
-        _TELL[fact.what](told, log, fact)
-    return told
+        _APPLY[fact.what](history, log, fact)
+    return history
 
 
 def _plan(name: str) -> tuple[int, int]:
@@ -179,83 +179,83 @@ def _saving(name: str) -> tuple[int, int]:
     return micros(price["hourly"]), micros(price["monthly"])
 
 
-def _created(told: Story, log: Log, fact: Fact) -> None:
-    name = told.plan[fact.number] = log.plans[fact.number][0]
-    told.start(fact.account, "compute", fact.number, _plan(name), fact.at, TYPES[name]["transfer"])
+def _created(history: History, log: Log, fact: Fact) -> None:
+    name = history.plan[fact.number] = log.plans[fact.number][0]
+    history.start(fact.account, "compute", fact.number, _plan(name), fact.at, TYPES[name]["transfer"])
     if fact.number in log.backed_up:
-        told.start(fact.account, "backup", fact.number, _saving(name), fact.at)
-    if fact.account in told.managed:
-        told.start(fact.account, "managed", fact.number, MANAGED, fact.at)
+        history.start(fact.account, "backup", fact.number, _saving(name), fact.at)
+    if fact.account in history.managed:
+        history.start(fact.account, "managed", fact.number, MANAGED, fact.at)
 
 
-def _resized(told: Story, _log: Log, fact: Fact) -> None:
-    name = told.plan[fact.number] = fact.detail
-    for period in told.running("compute", fact.number):
-        told.follow(period, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
-    for period in told.running("backup", fact.number):
-        told.follow(period, fact.at, price=_saving(name))
+def _resized(history: History, _log: Log, fact: Fact) -> None:
+    name = history.plan[fact.number] = fact.detail
+    for period in history.running("compute", fact.number):
+        history.follow(period, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
+    for period in history.running("backup", fact.number):
+        history.follow(period, fact.at, price=_saving(name))
 
 
-def _backed_up(told: Story, _log: Log, fact: Fact) -> None:
-    told.start(fact.account, "backup", fact.number, _saving(told.plan[fact.number]), fact.at)
+def _backed_up(history: History, _log: Log, fact: Fact) -> None:
+    history.start(fact.account, "backup", fact.number, _saving(history.plan[fact.number]), fact.at)
 
 
 def _stopped(what: str) -> Any:
-    def tell(told: Story, _log: Log, fact: Fact) -> None:
-        told.running(what, fact.number)[-1].ended = fact.at
+    def apply(history: History, _log: Log, fact: Fact) -> None:
+        history.running(what, fact.number)[-1].ended = fact.at
 
-    return tell
-
-
-def _address(told: Story, _log: Log, fact: Fact) -> None:
-    told.start(fact.account, "ip", fact.number, ADDRESS, fact.at)
+    return apply
 
 
-def _managed(told: Story, _log: Log, fact: Fact) -> None:
-    told.managed.add(fact.account)
-    for period in [other for other in told.every if other.what == "compute" and other.ended is None]:
+def _address(history: History, _log: Log, fact: Fact) -> None:
+    history.start(fact.account, "ip", fact.number, ADDRESS, fact.at)
+
+
+def _managed(history: History, _log: Log, fact: Fact) -> None:
+    history.managed.add(fact.account)
+    for period in [other for other in history.every if other.what == "compute" and other.ended is None]:
         if period.account == fact.account:
-            told.start(fact.account, "managed", period.number, MANAGED, fact.at)
+            history.start(fact.account, "managed", period.number, MANAGED, fact.at)
 
 
-def _moved(told: Story, _log: Log, fact: Fact) -> None:
-    told.leave(fact.number, fact.at)
-    for period in told.running("managed", fact.number):
+def _moved(history: History, _log: Log, fact: Fact) -> None:
+    history.leave(fact.number, fact.at)
+    for period in history.running("managed", fact.number):
         period.ended = fact.at
-    for period in told.running(None, fact.number):
+    for period in history.running(None, fact.number):
         if period.what in ("compute", "backup", "ip"):
-            told.follow(period, fact.at, account=fact.account)
-    if fact.account in told.managed:
-        told.start(fact.account, "managed", fact.number, MANAGED, fact.at)
+            history.follow(period, fact.at, account=fact.account)
+    if fact.account in history.managed:
+        history.start(fact.account, "managed", fact.number, MANAGED, fact.at)
 
 
-def _deleted(told: Story, _log: Log, fact: Fact) -> None:
-    told.leave(fact.number, fact.at)
-    for period in told.running(None, fact.number):
+def _deleted(history: History, _log: Log, fact: Fact) -> None:
+    history.leave(fact.number, fact.at)
+    for period in history.running(None, fact.number):
         if period.what in ("compute", "backup", "ip", "managed"):
             period.ended = fact.at
 
 
-def _volume(told: Story, _log: Log, fact: Fact) -> None:
+def _volume(history: History, _log: Log, fact: Fact) -> None:
     hourly, monthly = GIGABYTE_OF_VOLUME
     price = (hourly * fact.detail, monthly * fact.detail)
-    known = told.running("volume", fact.number)
+    known = history.running("volume", fact.number)
     if not known:
-        told.start(fact.account, "volume", fact.number, price, fact.at)
+        history.start(fact.account, "volume", fact.number, price, fact.at)
     elif fact.detail:
-        told.follow(known[0], fact.at, price=price)
+        history.follow(known[0], fact.at, price=price)
     else:
         known[0].ended = fact.at
 
 
-def _balancer(told: Story, _log: Log, fact: Fact) -> None:
+def _balancer(history: History, _log: Log, fact: Fact) -> None:
     if fact.detail:
-        told.start(fact.account, "nodebalancer", fact.number, BALANCER, fact.at)
+        history.start(fact.account, "nodebalancer", fact.number, BALANCER, fact.at)
     else:
-        told.running("nodebalancer", fact.number)[0].ended = fact.at
+        history.running("nodebalancer", fact.number)[0].ended = fact.at
 
 
-_TELL = {
+_APPLY = {
     "created": _created,
     "resized": _resized,
     "deleted": _deleted,
