@@ -1,6 +1,7 @@
 /** What holds for every file of the console: which way imports go, and what is never written. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import ts from "typescript";
 import { expect, test } from "vitest";
 
 const source = import.meta.dirname;
@@ -38,13 +39,13 @@ test("imports go downwards, and a feature knows another by its questions alone",
   expect(wrong("ui/Table.tsx", "features/instances/queries")).toBe(true);
   expect(wrong("features/tags/List.tsx", "features/instances/Power")).toBe(true);
   expect(wrong("api/client.ts", "ui/words")).toBe(true);
-  const found = all.flatMap((file) =>
+  const violations = all.flatMap((file) =>
     [...readFileSync(join(source, file), "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)]
       .map((match) => relative(source, join(source, dirname(file), match[1] ?? "")))
       .filter((imported) => wrong(file, imported))
       .map((imported) => `${file} imports ${imported}`),
   );
-  expect(found).toEqual([]);
+  expect(violations).toEqual([]);
 });
 
 test("no markup is made from text, nothing is evaluated, and no token is stored", () => {
@@ -59,4 +60,52 @@ test("tokens are held by one module", () => {
 
 test("whatever could not be answered for the moment is asked for again", () => {
   expect(all.filter((file) => /retry: false/.test(readFileSync(join(source, file), "utf8")))).toEqual([]);
+});
+
+/** Names that say nothing of what they hold, and where a text gives them to a variable, a parameter or a function. */
+const VAGUE = new Set(["one", "found"]);
+function vagueNames(text: string, file = "page.tsx"): string[] {
+  const vague: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const isNaming = ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node) || ts.isFunctionDeclaration(node);
+    if (isNaming && node.name && ts.isIdentifier(node.name) && VAGUE.has(node.name.text)) vague.push(node.name.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+  return vague;
+}
+
+test("names say what they hold: an instance is no `one`, what was looked for is no `found`", () => {
+  expect(vagueNames("const one = 1")).toEqual(["one"]);
+  expect(vagueNames("const found = rows.find((one) => one.id === id)")).toEqual(["found", "one"]);
+  expect(vagueNames("function Power({ one, ...rest }: Props) { for (const [found] of rows) rest.add(found); }")).toEqual(["one", "found"]);
+  expect(vagueNames("const { data: one } = useQuery(instance(id)); function found() {} type Order = (one: Instance) => void")).toEqual(["one", "found", "one"]);
+  expect(vagueNames('/** For one. */ const row = { one: x.one, key: ["instances", "one"] }; const text = <p title="found">One is found, one is not.</p>')).toEqual([]);
+  const texts = readdirSync(source, { encoding: "utf8", recursive: true }).filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
+  expect(texts.length).toBeGreaterThan(all.length); // those of the tests are among them
+  expect(texts.flatMap((file) => vagueNames(readFileSync(join(source, file), "utf8"), file).map((name) => `${file}: ${name}`))).toEqual([]);
+});
+
+/** Names of classes in a stylesheet, and those that a page takes from it. */
+const classes = (sheet: string): string[] => [...sheet.replace(/:global\([^)]*\)|\/\*.*?\*\//gs, "").matchAll(/\.([A-Za-z_][\w-]*)/g)].map((match) => match[1] ?? "");
+const taken = (page: string): string[] => [...page.matchAll(/\bcss\.([A-Za-z_]\w*)/g)].map((match) => match[1] ?? "");
+
+/** Classes that only a page names, which then looks like nothing, or only its stylesheet, which then does nothing. */
+function unmatched(sheet: string, pages: string): string[] {
+  const [styled, named] = [new Set(classes(sheet)), new Set(taken(pages))];
+  const unused = pages.includes("css[") ? [] : [...styled].filter((name) => !named.has(name));
+  return [...[...named].filter((name) => !styled.has(name)), ...unused];
+}
+
+test("pages and their stylesheets name the same classes", () => {
+  expect(unmatched(".note { } .note svg { } .dead { } .note :global(.quiet) { }", "css.note css.missing")).toEqual(["missing", "dead"]);
+  const pages = new Map<string, string>();
+  for (const file of all) {
+    const page = readFileSync(join(source, file), "utf8");
+    const sheet = /import css from "(\.[^"]+\.module\.css)"/.exec(page)?.[1];
+    if (sheet) pages.set(join(dirname(file), sheet), (pages.get(join(dirname(file), sheet)) ?? "") + page);
+  }
+  expect(pages.size).toBeGreaterThan(40);
+  const problems = [...pages].flatMap(([sheet, texts]) => unmatched(readFileSync(join(source, sheet), "utf8"), texts).map((name) => `${sheet}: ${name}`));
+  expect(problems).toEqual([]);
 });

@@ -70,8 +70,8 @@ export function follow(cache: QueryClient, onState: StateListener, onEnd: (event
     note(event);
     cache.setQueryData<{ data: Event[] }>(["events", "recent"], (kept) => {
       if (!kept) return kept;
-      const rest = kept.data.filter((one) => one.id !== event.id);
-      return { ...kept, data: [event, ...rest].sort((one, other) => other.id - one.id).slice(0, 50) };
+      const rest = kept.data.filter((keptEvent) => keptEvent.id !== event.id);
+      return { ...kept, data: [event, ...rest].sort((left, right) => right.id - left.id).slice(0, 50) };
     });
   }
 

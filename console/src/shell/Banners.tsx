@@ -15,17 +15,17 @@ export function Banners() {
   const place = useLocation({ select: (at) => at.pathname.replace(/^\/console/, "") });
   const shownByPage = place.length <= 1 || place === "/notifications"; // by the page itself
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const shown = shownByPage ? [] : (data?.data ?? []).filter((one) => one.severity !== "minor" && !closed.has(nameOf(one)));
+  const shown = shownByPage ? [] : (data?.data ?? []).filter((notification) => notification.severity !== "minor" && !closed.has(nameOf(notification)));
   if (shown.length === 0) return null;
   return (
     <section className={css.banners} aria-label="Notifications">
-      {shown.map((one) => (
-        <div key={nameOf(one)} className={css.banner} data-severity={one.severity}>
-          <Icon name={one.severity === "critical" ? "warn" : "bell"} size={16} />
+      {shown.map((notification) => (
+        <div key={nameOf(notification)} className={css.banner} data-severity={notification.severity}>
+          <Icon name={notification.severity === "critical" ? "warn" : "bell"} size={16} />
           <span className={css.text}>
-            <NotificationText notification={one} />
+            <NotificationText notification={notification} />
           </span>
-          <CloseButton size="sm" variant="transparent" aria-label={`Hide: ${one.label}`} onClick={() => setClosed(new Set([...closed, nameOf(one)]))} />
+          <CloseButton size="sm" variant="transparent" aria-label={`Hide: ${notification.label}`} onClick={() => setClosed(new Set([...closed, nameOf(notification)]))} />
         </div>
       ))}
     </section>

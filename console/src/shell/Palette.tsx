@@ -24,13 +24,13 @@ export default function Palette() {
       group.entries.map((entry) => ({ id: entry.to, label: entry.label, description: group.label, keywords: entry.keywords, leftSection: <Icon name={entry.icon} />, onClick: () => void navigate({ to: entry.to }) })),
     ),
     { id: "new", label: "Create an instance", leftSection: <Icon name="plus" />, onClick: () => void navigate({ to: "/instances/new" }) },
-    ...(used ? (data?.data ?? []) : []).map((one) => ({
-      id: `instance-${one.id}`,
-      label: one.label,
-      description: `${words(one.status)}, ${one.ipv4[0] ?? "no address"}`,
-      keywords: [...one.tags, ...one.ipv4, one.region],
-      leftSection: <span style={{ display: "grid", placeItems: "center", width: 18 }}><StatusDot tone={toneOf(one.status)} /></span>,
-      onClick: () => void navigate({ to: "/instances/$id", params: { id: one.id } }),
+    ...(used ? (data?.data ?? []) : []).map((instance) => ({
+      id: `instance-${instance.id}`,
+      label: instance.label,
+      description: `${words(instance.status)}, ${instance.ipv4[0] ?? "no address"}`,
+      keywords: [...instance.tags, ...instance.ipv4, instance.region],
+      leftSection: <span style={{ display: "grid", placeItems: "center", width: 18 }}><StatusDot tone={toneOf(instance.status)} /></span>,
+      onClick: () => void navigate({ to: "/instances/$id", params: { id: instance.id } }),
     })),
   ];
   return (

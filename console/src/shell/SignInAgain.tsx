@@ -29,7 +29,7 @@ export function SignInAgain() {
       <p>Your session has ended. This page stays as it is, with what you have typed: sign in in another tab, and go on here.</p>
       {tried && <p role="alert">Nobody is signed in with this browser yet.</p>}
       <Group justify="flex-end" mt="lg">
-        <Button variant="default" onClick={() => void session.recover().then((found) => setTried(!found))}>
+        <Button variant="default" onClick={() => void session.recover().then((recovered) => setTried(!recovered))}>
           I have signed in
         </Button>
         <Button component="a" href="/console/" target="_blank" rel="noreferrer" data-autofocus>

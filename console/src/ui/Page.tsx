@@ -30,7 +30,7 @@ export function Page(props: { title: string; lead?: ReactNode; back?: { to: stri
         </Link>
       )}
       <header className={css.header}>
-        <div className={css.titles}>
+        <div>
           {props.onRename ? (
             <Rename label={props.title} held={props.renameHeld} onRename={props.onRename}>
               <h1 tabIndex={-1} ref={title}>{props.title}</h1>
@@ -83,7 +83,7 @@ export function Empty({ icon, title, children, action, command }: { icon: IconNa
 export function ErrorMessage({ error, again }: { error: unknown; again?: () => void }) {
   const refused = error instanceof Refused ? error : null;
   return (
-    <div className={css.trouble} role="alert">
+    <div className={css.error} role="alert">
       <Icon name="warn" />
       <div>
         <strong>{refused?.status === 404 ? "This is not here" : "This did not work"}</strong>

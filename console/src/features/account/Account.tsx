@@ -16,13 +16,13 @@ import { usePermissions } from "../profile/permissions";
 import css from "./Account.module.css";
 import { account, cancel, change, changeSettings, cost, settings, transfer } from "./queries";
 
-type View = Schemas["AccountView"];
+type AccountView = Schemas["AccountView"];
 const FIELDS = ["company", "email", "first_name", "last_name", "phone", "address_1", "address_2", "zip", "city", "state", "country", "tax_id"] as const;
 
 export default function Account() {
   const query = useQuery(account);
   const options = useQuery(settings);
-  const one = query.data;
+  const accountView = query.data;
   if (query.isError)
     return (
       <Page title="Account">
@@ -30,21 +30,21 @@ export default function Account() {
       </Page>
     );
   return (
-    <Page title="Account" lead={one && `Since ${day(one.active_since)}`}>
-      {!one || !options.data ? (
+    <Page title="Account" lead={accountView && `Since ${day(accountView.active_since)}`}>
+      {!accountView || !options.data ? (
         <Skeleton height={320} radius={10} />
       ) : (
         <div className={css.grid}>
           <div className={css.stack}>
-            <Contact one={one} />
-            <End one={one} />
+            <Contact accountView={accountView} />
+            <End accountView={accountView} />
           </div>
           <div className={css.stack}>
             <Settings now={options.data} />
             <Traffic />
             <Card title="Identity">
               <p className="quiet">Names your account everywhere, also to the support staff.</p>
-              <Copyable text={one.euuid} what="account id" />
+              <Copyable text={accountView.euuid} what="account id" />
             </Card>
           </div>
         </div>
@@ -62,13 +62,13 @@ const countries = () =>
       const name = /^(EU|EZ|UN|QO|ZZ|X[A-Z]|Q[M-Z])$/.test(code) ? undefined : COUNTRIES.of(code);
       return name ? [{ value: code, label: name }] : [];
     })
-    .sort((one, other) => one.label.localeCompare(other.label));
+    .sort((left, right) => left.label.localeCompare(right.label));
 
-function Contact({ one }: { one: View }) {
+function Contact({ accountView }: { accountView: AccountView }) {
   const cache = useQueryClient();
   const denied = usePermissions().account();
   const [places] = useState(countries);
-  const form = useForm({ initialValues: Object.fromEntries(FIELDS.map((name) => [name, one[name] ?? ""])) as Record<(typeof FIELDS)[number], string> });
+  const form = useForm({ initialValues: Object.fromEntries(FIELDS.map((name) => [name, accountView[name] ?? ""])) as Record<(typeof FIELDS)[number], string> });
   const sending = useSending(form, change, async () => {
     form.resetDirty();
     await cache.invalidateQueries({ queryKey: ["account"] });
@@ -131,7 +131,7 @@ function Traffic() {
   );
 }
 
-function End({ one }: { one: View }) {
+function End({ accountView }: { accountView: AccountView }) {
   const denied = usePermissions().unrestricted();
   const [asked, setAsked] = useState(false);
   const [comments, setComments] = useState("");
@@ -148,11 +148,11 @@ function End({ one }: { one: View }) {
         opened={asked}
         onClose={() => setAsked(false)}
         verb="Cancel"
-        label={one.email}
+        label={accountView.email}
         lost={
           <>
             <p>
-              Everything that the account has is deleted for good{running && running.monthly > 0 && `, and ${money(running.monthly)} a month are no longer to be paid`}. {money(Math.max(one.balance + one.balance_uninvoiced, 0))} is charged first.
+              Everything that the account has is deleted for good{running && running.monthly > 0 && `, and ${money(running.monthly)} a month are no longer to be paid`}. {money(Math.max(accountView.balance + accountView.balance_uninvoiced, 0))} is charged first.
             </p>
             <Textarea label="Why do you leave?" description="If you like to say" value={comments} onChange={(change) => setComments(change.currentTarget.value)} autosize minRows={2} />
           </>

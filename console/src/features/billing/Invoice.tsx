@@ -7,23 +7,23 @@ import { count, day, money, perHour } from "../../ui/words";
 import { account } from "../account/queries";
 import css from "./Billing.module.css";
 import { Documents } from "./Documents";
-import { invoice, type Item, items } from "./queries";
+import { invoiceById, type Item, items } from "./queries";
 
 const route = getRouteApi("/billing/invoices/$id");
 const BACK = { to: "/billing/invoices", label: "Invoices" };
 
 export default function InvoicePage() {
   const { id } = route.useParams();
-  const query = useQuery(invoice(id));
+  const query = useQuery(invoiceById(id));
   const lines = useQuery(items(id));
-  const one = query.data;
+  const invoice = query.data;
   if (query.isError)
     return (
       <Page title="Invoice" back={BACK}>
         <ErrorMessage error={query.error} again={() => void query.refetch()} />
       </Page>
     );
-  if (!one)
+  if (!invoice)
     return (
       <Page title="Invoice" back={BACK}>
         <Skeleton height={320} radius={10} />
@@ -32,19 +32,19 @@ export default function InvoicePage() {
   const total = lines.data?.results ?? 0;
   const left = total - (lines.data?.data.length ?? 0);
   return (
-    <Page title={one.label} back={BACK} lead={`Of ${day(one.date)}`} actions={<Documents invoice={one} />}>
+    <Page title={invoice.label} back={BACK} lead={`Of ${day(invoice.date)}`} actions={<Documents invoice={invoice} />}>
       <div className={css.sheet}>
         <Card flush>
-          <Parties date={one.date} id={id} />
+          <Parties date={invoice.date} id={id} />
           {lines.isError ? <ErrorMessage error={lines.error} again={() => void lines.refetch()} /> : !lines.data ? <Skeleton height={200} /> : <Lines lines={lines.data.data} />}
           {left > 0 && <p className={css.note}>{count(left, "more line")} in the files</p>}
           <dl className={`${css.totals} figures`}>
             <dt>Net</dt>
-            <dd>{money(one.subtotal)}</dd>
+            <dd>{money(invoice.subtotal)}</dd>
             <dt>Tax</dt>
-            <dd>{money(one.tax)}</dd>
+            <dd>{money(invoice.tax)}</dd>
             <dt>Total</dt>
-            <dd>{money(one.total)}</dd>
+            <dd>{money(invoice.total)}</dd>
           </dl>
         </Card>
       </div>

@@ -12,13 +12,13 @@ import { type Invoice, invoices } from "./queries";
 const route = getRouteApi("/billing/invoices");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/account/invoices';
 const COLUMNS: Column<Invoice>[] = [
-  { key: "label", header: "Invoice", csv: (one) => one.label, cell: (one) => <RowLink to={`/billing/invoices/${one.id}`}>{one.label}</RowLink> },
-  { key: "date", header: "Date", csv: (one) => one.date, cell: (one) => day(one.date) },
-  { key: "subtotal", header: "Net", align: "right", phone: "hide", csv: (one) => one.subtotal, cell: (one) => money(one.subtotal) },
-  { key: "tax", header: "Tax", align: "right", phone: "hide", csv: (one) => one.tax, cell: (one) => money(one.tax) },
-  { key: "total", header: "Total", align: "right", csv: (one) => one.total, cell: (one) => <strong>{money(one.total)}</strong> },
+  { key: "label", header: "Invoice", csv: (invoice) => invoice.label, cell: (invoice) => <RowLink to={`/billing/invoices/${invoice.id}`}>{invoice.label}</RowLink> },
+  { key: "date", header: "Date", csv: (invoice) => invoice.date, cell: (invoice) => day(invoice.date) },
+  { key: "subtotal", header: "Net", align: "right", phone: "hide", csv: (invoice) => invoice.subtotal, cell: (invoice) => money(invoice.subtotal) },
+  { key: "tax", header: "Tax", align: "right", phone: "hide", csv: (invoice) => invoice.tax, cell: (invoice) => money(invoice.tax) },
+  { key: "total", header: "Total", align: "right", csv: (invoice) => invoice.total, cell: (invoice) => <strong>{money(invoice.total)}</strong> },
 ];
-const actions = (one: Invoice) => <Documents invoice={one} small />;
+const actions = (invoice: Invoice) => <Documents invoice={invoice} small />;
 
 export default function Invoices() {
   const search = route.useSearch();
@@ -30,8 +30,8 @@ export default function Invoices() {
         name="invoices"
         columns={COLUMNS}
         query={query}
-        rowKey={(one) => one.id}
-        rowLabel={(one) => one.label}
+        rowKey={(invoice) => invoice.id}
+        rowLabel={(invoice) => invoice.label}
         search={search}
         actions={actions}
         empty={

@@ -105,8 +105,8 @@ function Month() {
         </div>
       </Card>
       <div className={css.breakdowns}>
-        <Breakdown title="By sort of service" lines={data.services.map((one) => ({ name: words(one.service), so_far: one.month_to_date, forecast: one.forecast }))} />
-        <Breakdown title="By tag" note="Something with two tags counts for both" lines={data.tags.map((one) => ({ name: one.tag ?? "Without a tag", so_far: one.month_to_date, forecast: one.forecast }))} />
+        <Breakdown title="By sort of service" lines={data.services.map((serviceCost) => ({ name: words(serviceCost.service), so_far: serviceCost.month_to_date, forecast: serviceCost.forecast }))} />
+        <Breakdown title="By tag" note="Something with two tags counts for both" lines={data.tags.map((tagCost) => ({ name: tagCost.tag ?? "Without a tag", so_far: tagCost.month_to_date, forecast: tagCost.forecast }))} />
         <ByInstance />
       </div>
     </>
@@ -115,16 +115,16 @@ function Month() {
 
 function ByInstance() {
   const { data } = useQuery(instanceCosts);
-  const all = [...(data?.data ?? [])].sort((one, other) => other.forecast - one.forecast);
-  const lines = all.slice(0, AT_MOST).map((one): Line => ({ name: one.label, to: one.id, so_far: one.month_to_date, forecast: one.forecast }));
-  const left = (data?.results ?? 0) - lines.length;
+  const all = [...(data?.data ?? [])].sort((left, right) => right.forecast - left.forecast);
+  const lines = all.slice(0, AT_MOST).map((instanceCost): Line => ({ name: instanceCost.label, to: instanceCost.id, so_far: instanceCost.month_to_date, forecast: instanceCost.forecast }));
+  const notShown = (data?.results ?? 0) - lines.length;
   const of = data && data.results > all.length ? ` of the first ${all.length}` : "";
-  return <Breakdown title="By instance" lines={lines} note={left > 0 ? `The ${AT_MOST} that cost most${of}; ${count(left, "more instance")} not shown` : undefined} />;
+  return <Breakdown title="By instance" lines={lines} note={notShown > 0 ? `The ${AT_MOST} that cost most${of}; ${count(notShown, "more instance")} not shown` : undefined} />;
 }
 
 function Breakdown({ title, lines, note }: { title: string; lines: Line[]; note?: string }) {
   const most = Math.max(...lines.map((line) => line.forecast), 0.01);
-  const ordered = [...lines].sort((one, other) => other.forecast - one.forecast);
+  const ordered = [...lines].sort((left, right) => right.forecast - left.forecast);
   return (
     <Card title={title} flush>
       {ordered.length === 0 ? (

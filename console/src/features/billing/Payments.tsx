@@ -23,9 +23,9 @@ import { addCard, makeDefault, type Method, methods, type Payment, payments, red
 const route = getRouteApi("/billing/payments");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/account/payments --json \'{"usd": "20.00"}\'';
 const COLUMNS: Column<Payment>[] = [
-  { key: "id", header: "Payment", csv: (one) => one.id, cell: (one) => `Payment ${one.id}` },
-  { key: "date", header: "Date", csv: (one) => one.date, cell: (one) => <Time time={one.date} /> },
-  { key: "usd", header: "Amount", align: "right", csv: (one) => one.usd, cell: (one) => money(one.usd) },
+  { key: "id", header: "Payment", csv: (payment) => payment.id, cell: (payment) => `Payment ${payment.id}` },
+  { key: "date", header: "Date", csv: (payment) => payment.date, cell: (payment) => <Time time={payment.date} /> },
+  { key: "usd", header: "Amount", align: "right", csv: (payment) => payment.usd, cell: (payment) => money(payment.usd) },
 ];
 
 export default function Payments() {
@@ -49,8 +49,8 @@ export default function Payments() {
             name="payments"
             columns={COLUMNS}
             query={query}
-            rowKey={(one) => one.id}
-            rowLabel={(one) => `payment ${one.id}`}
+            rowKey={(payment) => payment.id}
+            rowLabel={(payment) => `payment ${payment.id}`}
             search={search}
             empty={
               <Empty icon="receipt" title="No payments yet" command={CURL}>

@@ -13,7 +13,7 @@ export type Card = Schemas["CardBody"];
 export const invoices = (search: { page?: number } = {}) =>
   queryOptions({ queryKey: ["account", "invoices", search.page ?? 1], queryFn: () => body(api.GET("/account/invoices", { params: { query: pageOf(search) } })) });
 
-export const invoice = (id: number) =>
+export const invoiceById = (id: number) =>
   queryOptions({ queryKey: ["account", "invoice", id], queryFn: () => body(api.GET("/account/invoices/{invoiceId}", { params: { path: { invoiceId: id } } })) });
 
 export const items = (id: number) =>

@@ -3,7 +3,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
 import { account, cost } from "../account/queries";
-import { invoice, invoices, items, methods, payments } from "./queries";
+import { invoiceById, invoices, items, methods, payments } from "./queries";
 
 const search = listSearch();
 const id = { parse: ({ id }: { id: string }) => ({ id: Number(id) }), stringify: ({ id }: { id: number }) => ({ id: String(id) }) };
@@ -32,7 +32,7 @@ const view = createRoute({
   path: "/billing/invoices/$id",
   params: id,
   loader: ({ context, params }) => {
-    void context.cache.prefetchQuery(invoice(params.id));
+    void context.cache.prefetchQuery(invoiceById(params.id));
     void context.cache.prefetchQuery(items(params.id));
   },
   component: lazyRouteComponent(() => import("./Invoice")),

@@ -16,7 +16,7 @@ import { type Column, Table } from "../../ui/Table";
 import { Tabs } from "../../ui/Tabs";
 import { usePermissions } from "../profile/permissions";
 import css from "./Domain.module.css";
-import { type DnsRecord, type Domain, domain, records, removeRecord, update, zoneFile } from "./queries";
+import { type DnsRecord, type Domain, domainById, records, removeRecord, update, zoneFile } from "./queries";
 import { RecordDialog } from "./RecordDialog";
 
 const BACK = { to: "/domains", label: "Domains" };
@@ -24,16 +24,16 @@ const BACK = { to: "/domains", label: "Domains" };
 export default function Detail() {
   const id = Number(useParams({ strict: false }).id);
   const part = useLocation().pathname.split("/")[3];
-  const query = useQuery(domain(id));
-  const found = query.data;
-  if (!found)
+  const query = useQuery(domainById(id));
+  const domain = query.data;
+  if (!domain)
     return (
       <Page title="Domain" back={BACK}>
         {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
       </Page>
     );
   return (
-    <Page title={found.domain} back={BACK} lead={<Status status={found.status} />}>
+    <Page title={domain.domain} back={BACK} lead={<Status status={domain.status} />}>
       <Tabs
         label="Parts of the domain"
         tabs={[
@@ -42,16 +42,16 @@ export default function Detail() {
           { to: `/domains/${id}/settings`, label: "Settings" },
         ]}
       />
-      {part === "zone" ? <Zone found={found} /> : part === "settings" ? <Settings key={id} found={found} /> : <Records found={found} />}
+      {part === "zone" ? <Zone domain={domain} /> : part === "settings" ? <Settings key={id} domain={domain} /> : <Records domain={domain} />}
     </Page>
   );
 }
 
-function Records({ found }: { found: Domain }) {
-  const { id } = found;
+function Records({ domain }: { domain: Domain }) {
+  const { id } = domain;
   const cache = useQueryClient();
   const change = usePermissions().change("domain", id);
-  const query = useQuery({ ...records(id), enabled: found.type === "master" });
+  const query = useQuery({ ...records(id), enabled: domain.type === "master" });
   const [open, setOpen] = useState<DnsRecord | "new" | null>(null);
   const actions = useMemo(() => {
     const drop = (record: DnsRecord) =>
@@ -69,10 +69,10 @@ function Records({ found }: { found: Domain }) {
       />
     );
   }, [id, cache, change]);
-  if (found.type === "slave")
+  if (domain.type === "slave")
     return (
       <Card>
-        <p className="quiet">A secondary domain has the records of its primary name servers: {found.master_ips.join(", ")}.</p>
+        <p className="quiet">A secondary domain has the records of its primary name servers: {domain.master_ips.join(", ")}.</p>
       </Card>
     );
   const add = (
@@ -94,13 +94,13 @@ function Records({ found }: { found: Domain }) {
         actions={actions}
         empty={
           <Empty icon="globe" title="No records yet" action={add}>
-            A record says what a name of {found.domain} stands for: an address, a mail server, a text.
+            A record says what a name of {domain.domain} stands for: an address, a mail server, a text.
           </Empty>
         }
       />
       {open && (
         <RecordDialog
-          domain={found}
+          domain={domain}
           record={open === "new" ? undefined : open}
           onClose={() => setOpen(null)}
           onDone={() => {
@@ -124,15 +124,15 @@ const COLUMNS: Column<DnsRecord>[] = [
   { key: "ttl", header: "Kept for", align: "right", phone: "hide", csv: (record) => record.ttl_sec, cell: (record) => lifetime(record.ttl_sec) },
 ];
 
-function Zone({ found }: { found: Domain }) {
-  const query = useQuery(zoneFile(found.id));
+function Zone({ domain }: { domain: Domain }) {
+  const query = useQuery(zoneFile(domain.id));
   if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   const text = query.data?.zone_file.join("\n") ?? "";
   return (
     <Card
       title="Zone file"
       aside={
-        <Button variant="default" size="xs" leftSection={<Icon name="download" size={14} />} onClick={() => download(`${found.domain}.zone`, `${text}\n`, "text/plain")}>
+        <Button variant="default" size="xs" leftSection={<Icon name="download" size={14} />} onClick={() => download(`${domain.domain}.zone`, `${text}\n`, "text/plain")}>
           Save as a file
         </Button>
       }
@@ -144,12 +144,12 @@ function Zone({ found }: { found: Domain }) {
   );
 }
 
-function Settings({ found }: { found: Domain }) {
+function Settings({ domain }: { domain: Domain }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: { domain: found.domain, status: found.status, soa_email: found.soa_email, description: found.description, axfr_ips: found.axfr_ips, tags: found.tags } });
+  const form = useForm({ initialValues: { domain: domain.domain, status: domain.status, soa_email: domain.soa_email, description: domain.description, axfr_ips: domain.axfr_ips, tags: domain.tags } });
   const sending = useSending(
     form,
-    (values) => update(found.id, values),
+    (values) => update(domain.id, values),
     () => {
       notify("Saved");
       return cache.invalidateQueries({ queryKey: ["domains"] });
@@ -159,7 +159,7 @@ function Settings({ found }: { found: Domain }) {
     <FormCard title="Settings" sending={sending} submit="Save settings">
       <TextInput label="Name" autoComplete="off" {...form.getInputProps("domain")} />
       <Select label="Status" allowDeselect={false} data={[{ value: "active", label: "Active: it is answered for" }, { value: "disabled", label: "Disabled: it is not" }]} {...form.getInputProps("status")} />
-      {found.type === "master" && <TextInput label="Mail address of its contact" type="email" {...form.getInputProps("soa_email")} />}
+      {domain.type === "master" && <TextInput label="Mail address of its contact" type="email" {...form.getInputProps("soa_email")} />}
       <TextInput label="Description" {...form.getInputProps("description")} />
       <TagsInput label="Addresses that may transfer the zone" placeholder="Enter after each" {...form.getInputProps("axfr_ips")} error={Object.entries(form.errors).find(([key]) => key.startsWith("axfr_ips"))?.[1]} />
       <TagsInput label="Tags" placeholder="Enter after each" {...form.getInputProps("tags")} />

@@ -16,7 +16,7 @@ export const domains = (search: Search = {}) =>
     placeholderData: keepPreviousData,
   });
 
-export const domain = (id: number) => queryOptions({ queryKey: ["domains", "one", id, "view"], queryFn: () => body(api.GET("/domains/{domainId}", { params: path(id) })) });
+export const domainById = (id: number) => queryOptions({ queryKey: ["domains", "one", id, "view"], queryFn: () => body(api.GET("/domains/{domainId}", { params: path(id) })) });
 
 export const records = (id: number) =>
   queryOptions({

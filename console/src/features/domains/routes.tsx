@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { domain, domains, records } from "./queries";
+import { domainById, domains, records } from "./queries";
 
 const search = listSearch("tag");
 const number = { parse: ({ id }: { id: string }) => ({ id: Number(id) }), stringify: ({ id }: { id: number }) => ({ id: String(id) }) };
@@ -24,7 +24,7 @@ const view = createRoute({
   path: "/domains/$id",
   params: number,
   loader: ({ context, params }) => {
-    void context.cache.prefetchQuery(domain(params.id));
+    void context.cache.prefetchQuery(domainById(params.id));
     void context.cache.prefetchQuery(records(params.id));
   },
   component: detail,

@@ -108,7 +108,7 @@ function Filters({ search, all }: { search: Search; all: Event[] }) {
 /** Each event once, as it was told last; what is under way apart, the rest by day, newest first. */
 function sorted(every: Event[], search: Search): { under: Event[]; days: [string, Event[]][]; all: Event[] } {
   const latest = new Map(every.filter((event) => matches(event, search)).map((event) => [event.id, event]));
-  const all = [...latest.values()].sort((one, other) => other.id - one.id);
+  const all = [...latest.values()].sort((left, right) => right.id - left.id);
   const days = new Map<string, Event[]>();
   for (const event of all) {
     if (isUnderWay(event)) continue;

@@ -18,7 +18,7 @@ import { type Column, Table } from "../../ui/Table";
 import { Tabs } from "../../ui/Tabs";
 import { ChooseInstance } from "../instances/Choose";
 import { usePermissions } from "../profile/permissions";
-import { addDevice, type Device, devices, type Firewall, firewall, removeDevice, update, updateRules } from "./queries";
+import { addDevice, type Device, devices, type Firewall, firewallById, removeDevice, update, updateRules } from "./queries";
 import { toBody, toEdited } from "./rules";
 import css from "./Rules.module.css";
 import { RulesEditor } from "./RulesEditor";
@@ -29,31 +29,31 @@ export default function Detail() {
   const id = Number(useParams({ strict: false }).id);
   const cache = useQueryClient();
   const change = usePermissions().change("firewall", id);
-  const query = useQuery(firewall(id));
-  const guards = useLocation().pathname.endsWith("/devices");
-  const found = query.data;
-  if (!found)
+  const query = useQuery(firewallById(id));
+  const showsDevices = useLocation().pathname.endsWith("/devices");
+  const firewall = query.data;
+  if (!firewall)
     return (
       <Page title="Firewall" back={BACK} wide>
         {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
       </Page>
     );
-  const status = found.status === "enabled" ? "disabled" : "enabled";
+  const status = firewall.status === "enabled" ? "disabled" : "enabled";
   const turn = () =>
     update(id, { status })
       .then(() => cache.invalidateQueries({ queryKey: ["firewalls"] }))
-      .then(() => notify(`${found.label} is ${status}`))
-      .catch((error: unknown) => notifyFailed(found.label, error));
+      .then(() => notify(`${firewall.label} is ${status}`))
+      .catch((error: unknown) => notifyFailed(firewall.label, error));
   return (
     <Page
-      title={found.label}
+      title={firewall.label}
       back={BACK}
       wide
-      lead={<Status status={found.status} />}
+      lead={<Status status={firewall.status} />}
       actions={
         <Disabled reason={change}>
           <Button variant="default" leftSection={<Icon name="power" size={16} />} onClick={() => void turn()}>
-            {found.status === "enabled" ? "Disable" : "Enable"}
+            {firewall.status === "enabled" ? "Disable" : "Enable"}
           </Button>
         </Disabled>
       }
@@ -65,14 +65,14 @@ export default function Detail() {
           { to: `/firewalls/${id}/devices`, label: "Instances" },
         ]}
       />
-      {guards ? <Devices id={id} label={found.label} /> : <RulesForm found={found} change={change} />}
+      {showsDevices ? <Devices id={id} label={firewall.label} /> : <RulesForm firewall={firewall} change={change} />}
     </Page>
   );
 }
 
-function RulesForm({ found, change }: { found: Firewall; change: string | undefined }) {
+function RulesForm({ firewall, change }: { firewall: Firewall; change: string | undefined }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: toEdited(found.rules) });
+  const form = useForm({ initialValues: toEdited(firewall.rules) });
   const dirty = form.isDirty();
   const set = (rules: Firewall["rules"]) => {
     form.setInitialValues(toEdited(rules));
@@ -80,11 +80,11 @@ function RulesForm({ found, change }: { found: Firewall; change: string | undefi
   };
   // What somebody else has changed is shown at once, unless it would take away what is being typed here.
   useEffect(() => {
-    if (!dirty) set(found.rules);
-  }, [found.updated]);
+    if (!dirty) set(firewall.rules);
+  }, [firewall.updated]);
   const sending = useSending(
     form,
-    (values) => updateRules(found.id, toBody(values)),
+    (values) => updateRules(firewall.id, toBody(values)),
     (rules) => {
       set(rules);
       notify("The rules are in force");

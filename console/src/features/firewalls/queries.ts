@@ -18,7 +18,7 @@ export const firewalls = (search: Search = {}) =>
 
 const path = (id: number) => ({ path: { firewallId: id } });
 
-export const firewall = (id: number) =>
+export const firewallById = (id: number) =>
   queryOptions({
     queryKey: ["firewalls", "one", id, "view"],
     queryFn: () => body(api.GET("/networking/firewalls/{firewallId}", { params: path(id) })),

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { devices, firewall, firewalls } from "./queries";
+import { devices, firewallById, firewalls } from "./queries";
 
 const search = listSearch("tag");
 const number = { parse: ({ id }: { id: string }) => ({ id: Number(id) }), stringify: ({ id }: { id: number }) => ({ id: String(id) }) };
@@ -26,7 +26,7 @@ const view = createRoute({
   getParentRoute: () => root,
   path: "/firewalls/$id",
   params: number,
-  loader: ({ context, params }) => void context.cache.prefetchQuery(firewall(params.id)),
+  loader: ({ context, params }) => void context.cache.prefetchQuery(firewallById(params.id)),
   component: lazyRouteComponent(() => import("./Detail")),
 });
 

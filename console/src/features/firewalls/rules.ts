@@ -34,13 +34,13 @@ export const USUAL: { name: string; rule: EditedRule }[] = [
 
 export const START: EditedRules = { inbound: [rule("TCP", "22", "ssh")], inbound_policy: "DROP", outbound: [], outbound_policy: "ACCEPT" };
 
-const edited = (one: Schemas["RuleView"]): EditedRule => ({
-  action: one.action,
-  protocol: one.protocol,
-  ports: one.ports ?? "",
-  label: one.label ?? "",
-  description: one.description ?? "",
-  networks: [...(one.addresses.ipv4 ?? []), ...(one.addresses.ipv6 ?? [])],
+const edited = (ruleView: Schemas["RuleView"]): EditedRule => ({
+  action: ruleView.action,
+  protocol: ruleView.protocol,
+  ports: ruleView.ports ?? "",
+  label: ruleView.label ?? "",
+  description: ruleView.description ?? "",
+  networks: [...(ruleView.addresses.ipv4 ?? []), ...(ruleView.addresses.ipv6 ?? [])],
 });
 
 export const toEdited = (rules: Rules): EditedRules => ({ ...rules, inbound: rules.inbound.map(edited), outbound: rules.outbound.map(edited) });
@@ -48,14 +48,14 @@ export const toEdited = (rules: Rules): EditedRules => ({ ...rules, inbound: rul
 const isSix = (network: string) => network.includes(":");
 export const familyOf = (networks: string[], family: "ipv4" | "ipv6") => networks.filter((network) => isSix(network) === (family === "ipv6"));
 
-function toRule(one: EditedRule): Schemas["RuleBody"] {
+function toRule(editedRule: EditedRule): Schemas["RuleBody"] {
   return {
-    action: one.action,
-    protocol: one.protocol,
-    addresses: { ipv4: familyOf(one.networks, "ipv4"), ipv6: familyOf(one.networks, "ipv6") },
-    ...(one.ports && one.protocol !== "ICMP" ? { ports: one.ports } : {}),
-    ...(one.label ? { label: one.label } : {}),
-    ...(one.description ? { description: one.description } : {}),
+    action: editedRule.action,
+    protocol: editedRule.protocol,
+    addresses: { ipv4: familyOf(editedRule.networks, "ipv4"), ipv6: familyOf(editedRule.networks, "ipv6") },
+    ...(editedRule.ports && editedRule.protocol !== "ICMP" ? { ports: editedRule.ports } : {}),
+    ...(editedRule.label ? { label: editedRule.label } : {}),
+    ...(editedRule.description ? { description: editedRule.description } : {}),
   };
 }
 
@@ -66,9 +66,9 @@ export function toBody(rules: EditedRules): Schemas["RulesBody"] {
 
 /** What is wrong with the networks of a rule; the API names each by its place in its family. */
 export function aboutNetworks(errors: Record<string, unknown>, path: string, networks: string[]): string | undefined {
-  const found = Object.entries(errors).find(([key]) => key.startsWith(`${path}.addresses`));
-  if (!found) return undefined;
-  const [, family, place] = found[0].slice(path.length + 1).split(".");
+  const addressError = Object.entries(errors).find(([key]) => key.startsWith(`${path}.addresses`));
+  if (!addressError) return undefined;
+  const [, family, place] = addressError[0].slice(path.length + 1).split(".");
   const named = family === "ipv4" || family === "ipv6" ? familyOf(networks, family)[Number(place)] : undefined;
-  return named ? `${named}: ${String(found[1])}` : String(found[1]);
+  return named ? `${named}: ${String(addressError[1])}` : String(addressError[1]);
 }

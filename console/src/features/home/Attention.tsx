@@ -15,17 +15,17 @@ export function Attention() {
   const allNotifications = useQuery(notifications).data?.data ?? [];
   // Announced maintenance is a notification too, without its reason: it is shown once.
   const planned = useQuery(maintenance).data?.data ?? [];
-  const shown = allNotifications.filter((one) => !planned.some((work) => work.entity.id === one.entity?.id && one.entity?.type === work.entity.type && /maintenance|reboot|migration/.test(one.type)));
+  const shown = allNotifications.filter((notification) => !planned.some((work) => work.entity.id === notification.entity?.id && notification.entity?.type === work.entity.type && /maintenance|reboot|migration/.test(notification.type)));
   if (shown.length + planned.length === 0) return null;
   return (
     <div className={css.attention}>
       <Card title="Needs attention">
         <ul className={css.notices}>
-          {shown.map((one) => (
-            <li key={nameOf(one)} data-severity={one.severity}>
-              <Icon name={one.severity === "critical" ? "warn" : "bell"} size={16} />
+          {shown.map((notification) => (
+            <li key={nameOf(notification)} data-severity={notification.severity}>
+              <Icon name={notification.severity === "critical" ? "warn" : "bell"} size={16} />
               <span>
-                <NotificationText notification={one} />
+                <NotificationText notification={notification} />
               </span>
             </li>
           ))}

@@ -87,8 +87,8 @@ function Machines() {
 
 function States({ all }: { all: Instance[] }) {
   const counted = new Map<string, number>();
-  for (const one of all) counted.set(one.status, (counted.get(one.status) ?? 0) + 1);
-  const states = [...counted].sort((one, other) => other[1] - one[1]);
+  for (const instance of all) counted.set(instance.status, (counted.get(instance.status) ?? 0) + 1);
+  const states = [...counted].sort((left, right) => right[1] - left[1]);
   return (
     <>
       <div className={css.bar} aria-hidden="true">
@@ -111,7 +111,7 @@ function Month() {
   const query = useQuery(cost);
   const data = query.data;
   const share = data?.forecast ? Math.min(data.month_to_date / data.forecast, 1) : 0;
-  const most = [...(data?.services ?? [])].filter((one) => one.forecast > 0).sort((one, other) => other.forecast - one.forecast).slice(0, 3);
+  const costliest = [...(data?.services ?? [])].filter((serviceCost) => serviceCost.forecast > 0).sort((left, right) => right.forecast - left.forecast).slice(0, 3);
   return (
     <Tile title="This month" to="/billing" link="Billing" query={query}>
       <p className={css.figure}>
@@ -121,9 +121,9 @@ function Month() {
         <span data-tone="good" style={{ width: `${share * 100}%` }} />
       </div>
       <ul className={css.states}>
-        {most.map((one) => (
-          <li key={one.service}>
-            {words(one.service)} <strong className="figures">{money(one.forecast)}</strong>
+        {costliest.map((serviceCost) => (
+          <li key={serviceCost.service}>
+            {words(serviceCost.service)} <strong className="figures">{money(serviceCost.forecast)}</strong>
           </li>
         ))}
       </ul>
@@ -138,10 +138,10 @@ function Tickets() {
     <Tile title="Open tickets" to="/tickets" link="All tickets" query={query}>
       {open.length === 0 && <p className={css.fine}><Icon name="check" size={16} /> None is open.</p>}
       <ul className={css.list}>
-        {open.slice(0, 4).map((one) => (
-          <li key={one.id}>
-            <Link to={`/tickets/${one.id}` as string}>{one.summary}</Link>
-            <span className="quiet"><Ago time={one.updated} /></span>
+        {open.slice(0, 4).map((ticket) => (
+          <li key={ticket.id}>
+            <Link to={`/tickets/${ticket.id}` as string}>{ticket.summary}</Link>
+            <span className="quiet"><Ago time={ticket.updated} /></span>
           </li>
         ))}
       </ul>
@@ -155,17 +155,17 @@ function Checks() {
   const on = managed.data?.managed === true;
   const query = useQuery({ ...services, enabled: on });
   const all = query.data?.data ?? [];
-  const failing = all.filter((one) => one.status === "problem");
+  const failing = all.filter((service) => service.status === "problem");
   return (
     <Tile title="Checks" to="/managed" link="Managed" query={on ? query : managed}>
       {!on && <p className={css.note}>Your account does not have the managed service: nothing is watched for you.</p>}
       {on && failing.length === 0 && <p className={css.fine}><Icon name="check" size={16} /> {all.length === 0 ? "Nothing is watched." : `${count(all.length, "service")}, none is failing.`}</p>}
       {failing.length > 0 && <p className={css.failing}><Icon name="warn" size={16} /> {failing.length} of {all.length} failing</p>}
       <ul className={css.list}>
-        {failing.slice(0, 4).map((one) => (
-          <li key={one.id}>
-            <Link to={"/managed" as string}>{one.label}</Link>
-            <span className="quiet">{one.address}</span>
+        {failing.slice(0, 4).map((service) => (
+          <li key={service.id}>
+            <Link to={"/managed" as string}>{service.label}</Link>
+            <span className="quiet">{service.address}</span>
           </li>
         ))}
       </ul>
@@ -185,7 +185,7 @@ function Lately() {
       <ul className={css.list}>
         {events.slice(0, 6).map((event) => (
           <li key={event.id}>
-            <span className={css.said} data-failed={event.status === "failed" || undefined}>
+            <span className={css.sentence} data-failed={event.status === "failed" || undefined}>
               {!event.seen && <span className={css.new} role="img" aria-label="Not seen yet" />}
               {sentenceText(event)}
               {progress(event)}

@@ -16,7 +16,7 @@ export default function Create() {
   const cache = useQueryClient();
   const form = useForm({ initialValues: { compute_id: null as string | null, disk_id: null as string | null, label: "", description: "" } });
   const { compute_id } = form.values;
-  const found = useQuery({ ...disks(Number(compute_id)), enabled: compute_id !== null });
+  const diskQuery = useQuery({ ...disks(Number(compute_id)), enabled: compute_id !== null });
   const sending = useSending(
     form,
     ({ disk_id, label, description }) => create({ disk_id: Number(chosen(disk_id, "disk_id", "Choose a disk")), ...(label ? { label } : {}), ...(description ? { description } : {}) }),
@@ -40,7 +40,7 @@ export default function Create() {
             label="Disk"
             description="ext3 or ext4, best while the instance is off"
             placeholder={compute_id ? "Choose a disk" : "Choose an instance first"}
-            data={(found.data?.data ?? []).map((disk) => ({ value: String(disk.id), label: `${disk.label}, ${size(disk.size)}, ${disk.filesystem}` }))}
+            data={(diskQuery.data?.data ?? []).map((disk) => ({ value: String(disk.id), label: `${disk.label}, ${size(disk.size)}, ${disk.filesystem}` }))}
             {...form.getInputProps("disk_id")}
           />
         </Fields>

@@ -18,26 +18,26 @@ import { type Column, Table } from "../../ui/Table";
 import { size, words } from "../../ui/words";
 import { type Backup, backups, cancel, enable, enabling, snapshot } from "./backupQueries";
 import css from "./Backups.module.css";
-import { type Subject, useOne } from "./one";
 import { cost } from "./queries";
 import { Restore } from "./Restore";
 import { Schedule } from "./Schedule";
+import { type Subject, useSubject } from "./subject";
 
 export default function Backups() {
-  const subject = useOne();
-  return subject.one.backups.enabled ? <Enabled subject={subject} /> : <Offer subject={subject} />;
+  const subject = useSubject();
+  return subject.instance.backups.enabled ? <Enabled subject={subject} /> : <Offer subject={subject} />;
 }
 
-function Offer({ subject: { one, held } }: { subject: Subject }) {
+function Offer({ subject: { instance, held } }: { subject: Subject }) {
   const cache = useQueryClient();
-  const plan = useQuery(enabling(one.id));
-  const paid = useQuery(cost(one.id));
+  const plan = useQuery(enabling(instance.id));
+  const paid = useQuery(cost(instance.id));
   const [busy, setBusy] = useState(false);
   async function turnOn(): Promise<void> {
     setBusy(true);
     try {
-      await enable(one.id);
-      await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+      await enable(instance.id);
+      await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
     } catch (error) {
       notifications.show({ title: "Backups", message: error instanceof Error ? error.message : String(error), color: "red.8" });
     } finally {
@@ -61,13 +61,13 @@ function Offer({ subject: { one, held } }: { subject: Subject }) {
 }
 
 function Enabled({ subject }: { subject: Subject }) {
-  const { one, held, denied } = subject;
-  const query = useQuery(backups(one.id));
+  const { instance, held, denied } = subject;
+  const query = useQuery(backups(instance.id));
   const cache = useQueryClient();
   const [asked, setAsked] = useState<{ what: "snapshot" | "cancel" } | { what: "restore"; backup: Backup } | null>(null);
   const close = () => setAsked(null);
   const columns = useMemo(() => columnsWith(), []);
-  const actions = useMemo(() => (backup: Backup) => <Actions backup={backup} one={one} held={held} onRestore={() => setAsked({ what: "restore", backup })} />, [one, held]);
+  const actions = useMemo(() => (backup: Backup) => <Actions backup={backup} instance={instance} held={held} onRestore={() => setAsked({ what: "restore", backup })} />, [instance, held]);
   if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   if (!query.data) return <Skeleton height={220} radius={10} />;
   const { automatic, snapshot: slot } = query.data;
@@ -75,7 +75,7 @@ function Enabled({ subject }: { subject: Subject }) {
   const page = { data: { data: automatic, pages: 1, results: automatic.length }, isPending: false, isError: false, error: null, refetch: query.refetch };
   return (
     <div className={css.stack}>
-      <Schedule one={one} denied={denied} />
+      <Schedule instance={instance} denied={denied} />
       <Table
         name="automatic backups"
         columns={columns}
@@ -104,7 +104,7 @@ function Enabled({ subject }: { subject: Subject }) {
             <p className="quiet">There is a place for one snapshot, made when you say so.</p>
           )}
           <div className={css.actions}>
-            {slot.current && <Actions backup={slot.current} one={one} held={held} onRestore={() => slot.current && setAsked({ what: "restore", backup: slot.current })} />}
+            {slot.current && <Actions backup={slot.current} instance={instance} held={held} onRestore={() => slot.current && setAsked({ what: "restore", backup: slot.current })} />}
             <Disabled reason={held}>
               <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setAsked({ what: "snapshot" })}>
                 Take a snapshot
@@ -123,16 +123,16 @@ function Enabled({ subject }: { subject: Subject }) {
           </Disabled>
         </div>
       </Card>
-      {asked?.what === "snapshot" && <Snapshot one={one} current={slot.current} onClose={close} />}
-      {asked?.what === "restore" && <Restore one={one} backup={asked.backup} onClose={close} />}
+      {asked?.what === "snapshot" && <Snapshot instance={instance} current={slot.current} onClose={close} />}
+      {asked?.what === "restore" && <Restore instance={instance} backup={asked.backup} onClose={close} />}
       {asked?.what === "cancel" && (
         <ConfirmByLabel
           onClose={close}
           verb="Cancel backups of"
-          label={one.label}
+          label={instance.label}
           onConfirm={async () => {
-            await cancel(one.id);
-            await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+            await cancel(instance.id);
+            await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
           }}
           lost={<p>{automatic.length + (slot.current ? 1 : 0)} backups of this instance are deleted now and cannot be brought back.</p>}
         />
@@ -152,12 +152,12 @@ function columnsWith(): Column<Backup>[] {
   ];
 }
 
-function Actions({ backup, one, held, onRestore }: { backup: Backup; one: Instance; held: string | undefined; onRestore: () => void }) {
+function Actions({ backup, instance, held, onRestore }: { backup: Backup; instance: Instance; held: string | undefined; onRestore: () => void }) {
   const missing = backup.available ? undefined : "It is not complete";
   return (
     <span className={css.actions}>
       <Disabled reason={missing}>
-        <Button size="xs" variant="subtle" component={Link} to="/instances/new" search={{ from: backup.id, region: backup.region, type: one.type } as never}>
+        <Button size="xs" variant="subtle" component={Link} to="/instances/new" search={{ from: backup.id, region: backup.region, type: instance.type } as never}>
           New instance
         </Button>
       </Disabled>
@@ -170,15 +170,15 @@ function Actions({ backup, one, held, onRestore }: { backup: Backup; one: Instan
   );
 }
 
-function Snapshot({ one, current, onClose }: { one: Instance; current: Backup | null; onClose: () => void }) {
+function Snapshot({ instance, current, onClose }: { instance: Instance; current: Backup | null; onClose: () => void }) {
   const cache = useQueryClient();
   const form = useForm({ initialValues: { label: "" } });
   const sending = useSending(
     form,
-    ({ label }) => snapshot(one.id, label),
+    ({ label }) => snapshot(instance.id, label),
     async () => {
       onClose();
-      await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+      await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
     },
   );
   return (

@@ -27,16 +27,16 @@ export default function Bulk({ chosen, clear }: { chosen: Instance[]; clear: () 
   const permissions = usePermissions();
   const [asked, setAsked] = useState<"tags" | "delete" | null>(null);
   const [busy, setBusy] = useState(false);
-  const held = chosen.map((one) => permissions.change("compute", one.id)).find((reason) => reason !== undefined);
+  const held = chosen.map((instance) => permissions.change("compute", instance.id)).find((reason) => reason !== undefined);
   const order = async (which: Order, done: string, ready: Instance[]) => {
     setBusy(true);
-    await report(ready, done, (one) => power.mutateAsync({ one, order: which }));
+    await report(ready, done, (instance) => power.mutateAsync({ instance, order: which }));
     setBusy(false);
   };
   return (
     <>
       {ORDERS.map(({ order: which, label, done }) => {
-        const ready = chosen.filter((one) => ACCEPTS[which].includes(one.status));
+        const ready = chosen.filter((instance) => ACCEPTS[which].includes(instance.status));
         return (
           <Disabled key={which} reason={held ?? (ready.length === 0 && `None of them is ${ACCEPTS[which].join(" or ")}`)}>
             <Button variant="default" size="compact-sm" loading={busy} onClick={() => void order(which, done, ready)}>
@@ -63,13 +63,13 @@ export default function Bulk({ chosen, clear }: { chosen: Instance[]; clear: () 
           verb="Delete"
           label={chosen.length === 1 ? (chosen[0]?.label ?? "") : count(chosen.length, "instance")}
           onConfirm={async () => {
-            await report(chosen, "being deleted", (one) => remove(one.id));
+            await report(chosen, "being deleted", (instance) => remove(instance.id));
             clear();
           }}
           lost={
             <>
               <p>Their disks, backups, configurations and addresses are given up for good. They stop costing money.</p>
-              <p className="quiet">{chosen.map((one) => one.label).join(", ")}</p>
+              <p className="quiet">{chosen.map((instance) => instance.label).join(", ")}</p>
             </>
           }
         />
@@ -84,7 +84,7 @@ function Tag({ chosen, onClose }: { chosen: Instance[]; onClose: () => void }) {
   const form = useForm({ initialValues: { tags: [] as string[] } });
   const sending = useSending(
     form,
-    ({ tags }) => report(chosen, "tagged", (one) => update(one.id, { tags: [...new Set([...one.tags, ...tags])] })),
+    ({ tags }) => report(chosen, "tagged", (instance) => update(instance.id, { tags: [...new Set([...instance.tags, ...tags])] })),
     async () => {
       onClose();
       await cache.invalidateQueries({ queryKey: ["instances", "list"] });
@@ -99,7 +99,7 @@ function Tag({ chosen, onClose }: { chosen: Instance[]; onClose: () => void }) {
 }
 
 /** Says at the end how it went. */
-async function report(items: Instance[], done: string, order: (one: Instance) => Promise<unknown>): Promise<void> {
+async function report(items: Instance[], done: string, order: (instance: Instance) => Promise<unknown>): Promise<void> {
   const failed = await atOnce(items, order);
   const well = items.length - failed.length;
   if (well > 0) notifications.show({ message: `${count(well, "instance")} ${done}`, color: "croft" });

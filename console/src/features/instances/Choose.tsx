@@ -10,7 +10,7 @@ function useOffered(region?: string) {
   const [typed, setTyped] = useState("");
   const [asked] = useDebouncedValue(typed, 200);
   const { data } = useQuery({ ...choices(asked, region), placeholderData: keepPreviousData });
-  const options = (data?.data ?? []).map((one) => ({ value: String(one.id), label: one.label }));
+  const options = (data?.data ?? []).map((instance) => ({ value: String(instance.id), label: instance.label }));
   return { data: options, searchable: true, searchValue: typed, onSearchChange: setTyped, nothingFoundMessage: region ? `No instance in ${region}` : "No instance" };
 }
 

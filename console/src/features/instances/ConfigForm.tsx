@@ -53,17 +53,17 @@ function toBody(values: ReturnType<typeof valuesOf>): Schemas["ConfigCreate"] {
   return { ...rest, devices: filled, interfaces: toInterfaces(interfaces), run_level, virt_mode } as Schemas["ConfigCreate"];
 }
 
-export default function ConfigForm({ one, disks, config, onClose }: { one: Instance; disks: Disk[]; config?: Config; onClose: () => void }) {
+export default function ConfigForm({ instance, disks, config, onClose }: { instance: Instance; disks: Disk[]; config?: Config; onClose: () => void }) {
   const cache = useQueryClient();
   const known = useQuery(kernels).data?.data ?? [];
-  const volumes = useQuery(volumesOf(one.id)).data?.data ?? [];
+  const volumes = useQuery(volumesOf(instance.id)).data?.data ?? [];
   const form = useForm({ initialValues: valuesOf(config) });
   const sending = useSending(
     form,
-    (values) => (config ? updateConfig(one.id, config.id, toBody(values) as Schemas["ConfigUpdate"]) : addConfig(one.id, toBody(values))),
+    (values) => (config ? updateConfig(instance.id, config.id, toBody(values) as Schemas["ConfigUpdate"]) : addConfig(instance.id, toBody(values))),
     async () => {
       onClose();
-      await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+      await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
     },
   );
   const devices = [...disks.map((disk) => ({ value: `disk:${disk.id}`, label: disk.label })), ...volumes.map((volume) => ({ value: `volume:${volume.id}`, label: `${volume.label} (volume)` }))];
@@ -86,7 +86,7 @@ export default function ConfigForm({ one, disks, config, onClose }: { one: Insta
           ))}
         </div>
       </fieldset>
-      <Interfaces region={one.region} interfaces={form.values.interfaces} onChange={(interfaces) => form.setFieldValue("interfaces", interfaces)} errors={form.errors} />
+      <Interfaces region={instance.region} interfaces={form.values.interfaces} onChange={(interfaces) => form.setFieldValue("interfaces", interfaces)} errors={form.errors} />
       <fieldset className={css.group}>
         <legend>Helpers</legend>
         {(Object.keys(HELPERS) as (keyof typeof HELPERS)[]).map((name) => (

@@ -9,15 +9,15 @@ import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Card, Empty } from "../../ui/Page";
 import css from "./Disks.module.css";
-import type { Subject } from "./one";
 import { refusalOf, usePower } from "./queries";
 import { type Config, configs, type Disk, kernels, removeConfig, SLOTS, volumesOf } from "./diskQueries";
+import type { Subject } from "./subject";
 
 const ConfigForm = lazy(() => import("./ConfigForm"));
 
 export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] }) {
-  const { one, denied } = subject;
-  const query = useQuery(configs(one.id));
+  const { instance, denied } = subject;
+  const query = useQuery(configs(instance.id));
   const [asked, setAsked] = useState<{ what: "add" } | { what: "edit" | "delete"; config: Config } | null>(null);
   const close = () => setAsked(null);
   const add = (
@@ -44,22 +44,22 @@ export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] })
         )}
       </Card>
       <Suspense>
-        {asked?.what === "add" && <ConfigForm one={one} disks={disks} onClose={close} />}
-        {asked?.what === "edit" && <ConfigForm one={one} disks={disks} config={asked.config} onClose={close} />}
+        {asked?.what === "add" && <ConfigForm instance={instance} disks={disks} onClose={close} />}
+        {asked?.what === "edit" && <ConfigForm instance={instance} disks={disks} config={asked.config} onClose={close} />}
       </Suspense>
       {asked?.what === "delete" && (
-        <ConfirmByLabel onClose={close} verb="Delete" label={asked.config.label} onConfirm={() => removeConfig(one.id, asked.config.id).then(() => query.refetch())} lost={<p>The disks stay. {all.length === 1 && "It is the only one: without it the machine cannot boot."}</p>} />
+        <ConfirmByLabel onClose={close} verb="Delete" label={asked.config.label} onConfirm={() => removeConfig(instance.id, asked.config.id).then(() => query.refetch())} lost={<p>The disks stay. {all.length === 1 && "It is the only one: without it the machine cannot boot."}</p>} />
       )}
     </>
   );
 }
 
 function OneConfig({ config, subject, disks, onEdit, onDelete }: { config: Config; subject: Subject; disks: Disk[]; onEdit: () => void; onDelete: () => void }) {
-  const { one, denied, held } = subject;
+  const { instance, denied, held } = subject;
   const power = usePower();
   const known = useQuery(kernels).data?.data;
-  const volumes = useQuery(volumesOf(one.id)).data?.data ?? [];
-  const order = one.status === "offline" ? "boot" : "reboot";
+  const volumes = useQuery(volumesOf(instance.id)).data?.data ?? [];
+  const order = instance.status === "offline" ? "boot" : "reboot";
   const kernel = known?.find((kernel) => kernel.id === config.kernel)?.label ?? config.kernel;
   const inSlot = (device: Config["devices"]["sda"]) => {
     if (!device) return undefined;
@@ -81,12 +81,12 @@ function OneConfig({ config, subject, disks, onEdit, onDelete }: { config: Confi
           {config.comments && <p>{config.comments}</p>}
         </div>
         <div className={css.buttons}>
-          <Disabled reason={held ?? refusalOf(one, order, false)}>
+          <Disabled reason={held ?? refusalOf(instance, order, false)}>
             <Button
               size="xs"
               variant="default"
               leftSection={<Icon name="power" size={14} />}
-              onClick={() => power.mutate({ one, order, config: config.id }, { onError: (error) => notifications.show({ title: `Boot ${config.label}`, message: error.message, color: "red.8" }) })}
+              onClick={() => power.mutate({ instance, order, config: config.id }, { onError: (error) => notifications.show({ title: `Boot ${config.label}`, message: error.message, color: "red.8" }) })}
             >
               Boot this
             </Button>

@@ -7,27 +7,27 @@ import { PriceChange } from "../../ui/PriceChange";
 import { size } from "../../ui/words";
 import { cost, deletion, remove } from "./queries";
 
-export function DeleteInstance({ one, onClose, onGone }: { one: Instance; onClose: () => void; onGone?: () => unknown }) {
-  const plan = useQuery(deletion(one.id));
-  const paid = useQuery(cost(one.id));
+export function DeleteInstance({ instance, onClose, onGone }: { instance: Instance; onClose: () => void; onGone?: () => unknown }) {
+  const plan = useQuery(deletion(instance.id));
+  const paid = useQuery(cost(instance.id));
   return (
     <ConfirmByLabel
       onClose={onClose}
       verb="Delete"
-      label={one.label}
+      label={instance.label}
       onConfirm={async () => {
-        await remove(one.id);
+        await remove(instance.id);
         await onGone?.();
       }}
       lost={
         <>
           <p>These are given up for good:</p>
           <ul>
-            <li>its disks, up to {size(one.specs.disk)}, and its configurations</li>
-            {one.backups.enabled && <li>all its backups, the snapshot too</li>}
+            <li>its disks, up to {size(instance.specs.disk)}, and its configurations</li>
+            {instance.backups.enabled && <li>all its backups, the snapshot too</li>}
             <li>
-              {one.ipv4.length > 1 ? "the addresses " : "the address "}
-              <code>{one.ipv4.join(", ")}</code>
+              {instance.ipv4.length > 1 ? "the addresses " : "the address "}
+              <code>{instance.ipv4.join(", ")}</code>
             </li>
           </ul>
           <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />

@@ -121,7 +121,7 @@ type Answers = Record<string, string>;
 /** What a script asks of who deploys it. */
 export function Questions({ script, answers, onChange, errors }: { script: number | null; answers: Answers; onChange: (answers: Answers) => void; errors: Record<string, ReactNode> }) {
   const { data } = useQuery(scripts);
-  const asked = data?.data.find((one) => one.id === script)?.user_defined_fields ?? [];
+  const asked = data?.data.find(({ id }) => id === script)?.user_defined_fields ?? [];
   return asked.map((field) => {
     const set = (value: string) => onChange({ ...answers, [field.name]: value });
     const common = { label: field.label, error: errors[`stackscript_data.${field.name}`] ?? errors[field.name], "data-path": `stackscript_data.${field.name}` };
@@ -141,5 +141,5 @@ export function Questions({ script, answers, onChange, errors }: { script: numbe
 /** The images that a script can be run on; undefined for all. */
 export function useImagesOf(script: number | null): string[] | undefined {
   const { data } = useQuery(scripts);
-  return data?.data.find((one) => one.id === script)?.images;
+  return data?.data.find(({ id }) => id === script)?.images;
 }

@@ -15,7 +15,7 @@ import { words } from "../../ui/words";
 import { usePermissions } from "../profile/permissions";
 import { DeleteInstance } from "./DeleteInstance";
 import { Power } from "./Power";
-import { instance, refusalOf, update, usePower } from "./queries";
+import { instanceById, refusalOf, update, usePower } from "./queries";
 
 const route = getRouteApi("/instances/$id");
 const BACK = { to: "/instances", label: "Instances" };
@@ -32,7 +32,7 @@ const TABS = [
 /** The frame of an instance: its name, its state and what can be ordered of it, over the part that is shown. */
 export default function Detail() {
   const { id } = route.useParams();
-  const query = useQuery(instance(id));
+  const query = useQuery(instanceById(id));
   if (query.isError && !query.data)
     return (
       <Page title="Instance" back={BACK}>
@@ -45,47 +45,47 @@ export default function Detail() {
         <Skeleton height={160} radius={10} />
       </Page>
     );
-  return <Frame one={query.data} />;
+  return <Frame instance={query.data} />;
 }
 
-function Frame({ one }: { one: Instance }) {
+function Frame({ instance }: { instance: Instance }) {
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const event = useProgress("compute", one.id);
+  const event = useProgress("compute", instance.id);
   const power = usePower();
-  const denied = usePermissions().change("compute", one.id);
+  const denied = usePermissions().change("compute", instance.id);
   const [toRemove, setToRemove] = useState<Instance | null>(null);
-  const order = one.status === "offline" ? "boot" : "reboot";
+  const order = instance.status === "offline" ? "boot" : "reboot";
   const rename = async (label: string) => {
-    const renamed = await update(one.id, { label });
-    cache.setQueryData(instance(one.id).queryKey, renamed);
+    const renamed = await update(instance.id, { label });
+    cache.setQueryData(instanceById(instance.id).queryKey, renamed);
     await cache.invalidateQueries({ queryKey: ["instances", "list"] });
   };
   return (
     <Page
-      title={one.label}
+      title={instance.label}
       back={BACK}
       onRename={rename}
       renameHeld={denied}
-      lead={<Status status={one.status} event={event} wide={event !== undefined} />}
+      lead={<Status status={instance.status} event={event} wide={event !== undefined} />}
       actions={
         <>
-          <Disabled reason={denied ?? refusalOf(one, order, event !== undefined)}>
+          <Disabled reason={denied ?? refusalOf(instance, order, event !== undefined)}>
             <Button
               variant="default"
               leftSection={<Icon name={order === "boot" ? "power" : "reboot"} size={16} />}
-              onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: words(order), message: error.message, color: "red.8" }) })}
+              onClick={() => power.mutate({ instance, order }, { onError: (error) => notifications.show({ title: words(order), message: error.message, color: "red.8" }) })}
             >
               {words(order)}
             </Button>
           </Disabled>
-          <Power one={one} onRemove={setToRemove} />
+          <Power instance={instance} onRemove={setToRemove} />
         </>
       }
     >
-      <Tabs label={`Parts of ${one.label}`} tabs={TABS.map(([path, label]) => ({ to: `/instances/${one.id}${path}`, label, exact: path === "" }))} />
+      <Tabs label={`Parts of ${instance.label}`} tabs={TABS.map(([path, label]) => ({ to: `/instances/${instance.id}${path}`, label, exact: path === "" }))} />
       <Outlet />
-      {toRemove && <DeleteInstance one={one} onClose={() => setToRemove(null)} onGone={() => navigate({ to: "/instances", search: {} })} />}
+      {toRemove && <DeleteInstance instance={instance} onClose={() => setToRemove(null)} onGone={() => navigate({ to: "/instances", search: {} })} />}
     </Page>
   );
 }

@@ -12,23 +12,23 @@ import { ImageField, KeysField, RootPassword } from "./Deploy";
 import { addDisk, type Disk, FILESYSTEMS, resetDiskPassword, resizeDisk, updateDisk } from "./diskQueries";
 
 /** What a dialog does after its order: close, and look at the instance again. */
-function useDone(one: Instance, onClose: () => void) {
+function useDone(instance: Instance, onClose: () => void) {
   const cache = useQueryClient();
   return async () => {
     onClose();
-    await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+    await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
   };
 }
 
-export function AddDisk({ one, free, onClose }: { one: Instance; free: number; onClose: () => void }) {
+export function AddDisk({ instance, free, onClose }: { instance: Instance; free: number; onClose: () => void }) {
   const [filled, setFilled] = useState("empty");
   const isFilled = filled === "image";
   const form = useForm({ initialValues: { label: "", size: Math.min(free, 10_240), filesystem: "ext4", image: "compute/debian12", root_pass: "", authorized_keys: [] as string[] } });
-  const done = useDone(one, onClose);
+  const done = useDone(instance, onClose);
   const sending = useSending(
     form,
     ({ label, size, filesystem, image, root_pass, authorized_keys }) =>
-      addDisk(one.id, isFilled ? { size, image, root_pass, authorized_keys, ...(label ? { label } : {}) } : { size, label, filesystem: filesystem as Disk["filesystem"] }),
+      addDisk(instance.id, isFilled ? { size, image, root_pass, authorized_keys, ...(label ? { label } : {}) } : { size, label, filesystem: filesystem as Disk["filesystem"] }),
     done,
   );
   return (
@@ -57,9 +57,9 @@ export function AddDisk({ one, free, onClose }: { one: Instance; free: number; o
   );
 }
 
-export function RenameDisk({ one, disk, onClose }: { one: Instance; disk: Disk; onClose: () => void }) {
+export function RenameDisk({ instance, disk, onClose }: { instance: Instance; disk: Disk; onClose: () => void }) {
   const form = useForm({ initialValues: { label: disk.label } });
-  const sending = useSending(form, ({ label }) => updateDisk(one.id, disk.id, { label }), useDone(one, onClose));
+  const sending = useSending(form, ({ label }) => updateDisk(instance.id, disk.id, { label }), useDone(instance, onClose));
   return (
     <FormDialog title={`Rename ${disk.label}`} sending={sending} submit="Rename" onClose={onClose}>
       <TextInput label="Name" autoComplete="off" {...form.getInputProps("label")} data-autofocus />
@@ -67,9 +67,9 @@ export function RenameDisk({ one, disk, onClose }: { one: Instance; disk: Disk; 
   );
 }
 
-export function ResizeDisk({ one, disk, free, onClose }: { one: Instance; disk: Disk; free: number; onClose: () => void }) {
+export function ResizeDisk({ instance, disk, free, onClose }: { instance: Instance; disk: Disk; free: number; onClose: () => void }) {
   const form = useForm({ initialValues: { size: disk.size } });
-  const sending = useSending(form, ({ size }) => resizeDisk(one.id, disk.id, size), useDone(one, onClose));
+  const sending = useSending(form, ({ size }) => resizeDisk(instance.id, disk.id, size), useDone(instance, onClose));
   const most = disk.size + Math.max(0, free);
   return (
     <FormDialog title={`Resize ${disk.label}`} sending={sending} submit="Resize" onClose={onClose} held={form.values.size === disk.size && "This is its size already"}>
@@ -78,9 +78,9 @@ export function ResizeDisk({ one, disk, free, onClose }: { one: Instance; disk: 
   );
 }
 
-export function DiskPassword({ one, disk, onClose }: { one: Instance; disk: Disk; onClose: () => void }) {
+export function DiskPassword({ instance, disk, onClose }: { instance: Instance; disk: Disk; onClose: () => void }) {
   const form = useForm({ initialValues: { password: "" } });
-  const sending = useSending(form, ({ password }) => resetDiskPassword(one.id, disk.id, password), useDone(one, onClose));
+  const sending = useSending(form, ({ password }) => resetDiskPassword(instance.id, disk.id, password), useDone(instance, onClose));
   return (
     <FormDialog title={`Reset the password on ${disk.label}`} sending={sending} submit="Set password" onClose={onClose}>
       <RootPassword label="New root password" {...form.getInputProps("password")} data-autofocus />

@@ -13,22 +13,22 @@ import { size, words } from "../../ui/words";
 import { Configs } from "./Configs";
 import { AddDisk, DiskPassword, RenameDisk, ResizeDisk } from "./DiskForms";
 import css from "./Disks.module.css";
-import { type Subject, useOne } from "./one";
 import { cloneDisk, type Config, configs, type Disk, disks, removeDisk, usesOf } from "./diskQueries";
+import { type Subject, useSubject } from "./subject";
 
 type Asked = { what: "rename" | "resize" | "password" | "delete"; disk: Disk } | { what: "add" };
 
 export default function Disks() {
-  const subject = useOne();
-  const { one, held } = subject;
-  const query = useQuery(disks(one.id));
-  const profiles = useQuery(configs(one.id));
+  const subject = useSubject();
+  const { instance, held } = subject;
+  const query = useQuery(disks(instance.id));
+  const profiles = useQuery(configs(instance.id));
   const [asked, setAsked] = useState<Asked | null>(null);
   const known = useMemo(() => profiles.data?.data ?? [], [profiles.data]);
   const all = query.data?.data ?? [];
-  const free = one.specs.disk - all.reduce((sum, disk) => sum + disk.size, 0);
+  const free = instance.specs.disk - all.reduce((sum, disk) => sum + disk.size, 0);
   const columns = useMemo(() => columnsWith(known), [known]);
-  const actions = useMemo(() => (disk: Disk) => <DiskMenu disk={disk} uses={known} subject={subject} free={free} onAsk={setAsked} />, [known, subject.held, one.status, free]);
+  const actions = useMemo(() => (disk: Disk) => <DiskMenu disk={disk} uses={known} subject={subject} free={free} onAsk={setAsked} />, [known, subject.held, instance.status, free]);
   const add = (
     <Disabled reason={held ?? (free < 1 && "The disks take all the space of the plan. Make one smaller, or choose a larger plan.")}>
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setAsked({ what: "add" })}>
@@ -41,7 +41,7 @@ export default function Disks() {
   return (
     <div className={css.stack}>
       <Card title="Space of the plan" aside={add}>
-        {query.data ? <Space one={one} all={all} free={free} /> : <Skeleton height={26} />}
+        {query.data ? <Space instance={instance} all={all} free={free} /> : <Skeleton height={26} />}
       </Card>
       <Table
         name="disks"
@@ -52,37 +52,37 @@ export default function Disks() {
         filters={<h2 className={css.title}>Disks</h2>}
         actions={actions}
         empty={
-          <Empty icon="disk" title="No disks yet" command={`crofter disks create ${one.id} --label boot --size 20480`}>
+          <Empty icon="disk" title="No disks yet" command={`crofter disks create ${instance.id} --label boot --size 20480`}>
             A machine boots from a disk. Make an empty one, or one that is filled from an image.
           </Empty>
         }
       />
       <Configs subject={subject} disks={all} />
-      {asked?.what === "add" && <AddDisk one={one} free={free} onClose={close} />}
-      {asked?.what === "rename" && <RenameDisk one={one} disk={asked.disk} onClose={close} />}
-      {asked?.what === "resize" && <ResizeDisk one={one} disk={asked.disk} free={free} onClose={close} />}
-      {asked?.what === "password" && <DiskPassword one={one} disk={asked.disk} onClose={close} />}
+      {asked?.what === "add" && <AddDisk instance={instance} free={free} onClose={close} />}
+      {asked?.what === "rename" && <RenameDisk instance={instance} disk={asked.disk} onClose={close} />}
+      {asked?.what === "resize" && <ResizeDisk instance={instance} disk={asked.disk} free={free} onClose={close} />}
+      {asked?.what === "password" && <DiskPassword instance={instance} disk={asked.disk} onClose={close} />}
       {asked?.what === "delete" && (
-        <ConfirmByLabel onClose={close} verb="Delete" label={asked.disk.label} onConfirm={() => removeDisk(one.id, asked.disk.id)} lost={<p>Everything on this disk of {size(asked.disk.size)} is lost. Configurations that use it lose the slot.</p>} />
+        <ConfirmByLabel onClose={close} verb="Delete" label={asked.disk.label} onConfirm={() => removeDisk(instance.id, asked.disk.id)} lost={<p>Everything on this disk of {size(asked.disk.size)} is lost. Configurations that use it lose the slot.</p>} />
       )}
     </div>
   );
 }
 
-function Space({ one, all, free }: { one: Instance; all: Disk[]; free: number }) {
+function Space({ instance, all, free }: { instance: Instance; all: Disk[]; free: number }) {
   return (
     <div className={css.space}>
-      <div className={css.bar} role="img" aria-label={`${size(one.specs.disk - free)} of ${size(one.specs.disk)} are used by ${all.length} disks, ${size(Math.max(0, free))} are free`}>
+      <div className={css.bar} role="img" aria-label={`${size(instance.specs.disk - free)} of ${size(instance.specs.disk)} are used by ${all.length} disks, ${size(Math.max(0, free))} are free`}>
         {all.map((disk) => (
           <div key={disk.id} className={css.part} data-sort={disk.filesystem} style={{ flex: `${disk.size} 0 0` }} title={`${disk.label}, ${size(disk.size)}`}>
-            {disk.size > one.specs.disk / 8 && disk.label}
+            {disk.size > instance.specs.disk / 8 && disk.label}
           </div>
         ))}
         <div style={{ flex: `${Math.max(0, free)} 0 0` }} />
       </div>
-      <p className={`${css.said} figures`}>
+      <p className={`${css.sizes} figures`}>
         <span>
-          {size(one.specs.disk - free)} of {size(one.specs.disk)} in {all.length} disks
+          {size(instance.specs.disk - free)} of {size(instance.specs.disk)} in {all.length} disks
         </span>
         <span className="quiet">{free > 0 ? `${size(free)} free` : "nothing free"}</span>
       </p>
@@ -109,12 +109,12 @@ function columnsWith(known: Config[]): Column<Disk>[] {
 }
 
 function DiskMenu({ disk, uses, subject, free, onAsk }: { disk: Disk; uses: Config[]; subject: Subject; free: number; onAsk: (asked: Asked) => void }) {
-  const { one, denied, held } = subject;
-  const isOn = one.status !== "offline";
+  const { instance, denied, held } = subject;
+  const isOn = instance.status !== "offline";
   // Which of several configurations was booted is not told; with one there is no doubt.
   const locked = isOn && uses.length === 1 && usesOf(disk, uses).length > 0 ? `It is booted from ${uses[0]?.label}. Shut it down first.` : undefined;
   const clone = () =>
-    cloneDisk(one.id, disk.id).then(
+    cloneDisk(instance.id, disk.id).then(
       () => notifications.show({ message: `${disk.label} is being copied`, color: "croft" }),
       (error: Error) => notifications.show({ title: `Clone ${disk.label}`, message: error.message, color: "red.8" }),
     );

@@ -12,8 +12,8 @@ import { Card, ErrorMessage } from "../../ui/Page";
 import { moment } from "../../ui/words";
 import { type AlertName, ChartOf, CPU, IO, NET4, NET6, PRIVATE } from "./charts";
 import css from "./charts.module.css";
-import { useOne } from "./one";
-import { instance, monthStats, monthTransfer, stats, transfer, update } from "./queries";
+import { instanceById, monthStats, monthTransfer, stats, transfer, update } from "./queries";
+import { useSubject } from "./subject";
 
 const ALERTS: { name: AlertName; label: string; unit: string }[] = [
   { name: "cpu", label: "Processor", unit: "%" },
@@ -24,15 +24,15 @@ const ALERTS: { name: AlertName; label: string; unit: string }[] = [
 ];
 
 export default function Graphs() {
-  const { one, denied } = useOne();
+  const { instance, denied } = useSubject();
   const [span, setSpan] = useState("");
-  const form = useForm({ initialValues: { ...one.alerts } });
+  const form = useForm({ initialValues: { ...instance.alerts } });
   const [year = 0, month = 0] = span.split("-").map(Number);
-  const query = useQuery(span ? monthStats(one.id, year, month) : stats(one.id));
+  const query = useQuery(span ? monthStats(instance.id, year, month) : stats(instance.id));
   const seen = query.data?.data;
   return (
     <div className={css.stack}>
-      <Span one={one} value={span} onChange={setSpan} />
+      <Span instance={instance} value={span} onChange={setSpan} />
       {query.error instanceof Refused && query.error.status === 400 ? (
         <Card title="Nothing measured">
           <p className="quiet">{query.error.message} The first figures come a few minutes after the first boot.</p>
@@ -46,10 +46,10 @@ export default function Graphs() {
               <ChartOf chart={chart} seen={seen} alerts={form.values} onAlert={denied === undefined ? form.setFieldValue : undefined} height={190} />
             </Card>
           ))}
-          <Transfer id={one.id} span={span} />
+          <Transfer id={instance.id} span={span} />
         </div>
       )}
-      <Alerts one={one} denied={denied} form={form} />
+      <Alerts instance={instance} denied={denied} form={form} />
     </div>
   );
 }
@@ -57,14 +57,14 @@ export default function Graphs() {
 const MONTH = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
 
 /** The last day, or one of the months since it was made. */
-function Span({ one, value, onChange }: { one: Instance; value: string; onChange: (span: string) => void }) {
+function Span({ instance, value, onChange }: { instance: Instance; value: string; onChange: (span: string) => void }) {
   const now = new Date(useNow());
-  const made = moment(one.created);
+  const createdAt = moment(instance.created);
   const months: { value: string; label: string }[] = [];
   for (let back = 0; back < 24; back++) {
     const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1));
     months.push({ value: `${start.getUTCFullYear()}-${start.getUTCMonth() + 1}`, label: MONTH.format(start) });
-    if (start <= made) break;
+    if (start <= createdAt) break;
   }
   return (
     <NativeSelect w={220} aria-label="Time that the charts show" value={value} onChange={(change) => onChange(change.currentTarget.value)} data={[{ value: "", label: "Last 24 hours" }, ...months]} />
@@ -108,13 +108,13 @@ function Transfer({ id, span }: { id: number; span: string }) {
 type Form = ReturnType<typeof useForm<Instance["alerts"]>>;
 
 /** The lines in the charts move as one types; they count once they are saved. */
-function Alerts({ one, denied, form }: { one: Instance; denied: string | undefined; form: Form }) {
+function Alerts({ instance, denied, form }: { instance: Instance; denied: string | undefined; form: Form }) {
   const cache = useQueryClient();
   const sending = useSending(
     form,
-    (alerts) => update(one.id, { alerts }).catch(bare),
+    (alerts) => update(instance.id, { alerts }).catch(bare),
     (changed) => {
-      cache.setQueryData(instance(one.id).queryKey, changed);
+      cache.setQueryData(instanceById(instance.id).queryKey, changed);
       notifications.show({ message: "The alerts are saved", color: "croft" });
     },
   );

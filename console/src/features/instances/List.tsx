@@ -36,9 +36,9 @@ export default function List() {
   const legacy = useQuery(legacyTypes);
   const permissions = usePermissions();
   const [toRemove, setToRemove] = useState<Instance | null>(null);
-  const known = useMemo(() => byName(legacy.data, catalogue.data), [catalogue.data, legacy.data]);
-  const columns = useMemo(() => columnsWith((one) => monthly(one, byName(cache.getQueryData(legacyTypes.queryKey), cache.getQueryData(types.queryKey)))), [cache]);
-  const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setToRemove} />, []);
+  const typesById = useMemo(() => byId(legacy.data, catalogue.data), [catalogue.data, legacy.data]);
+  const columns = useMemo(() => columnsWith((instance) => monthly(instance, byId(cache.getQueryData(legacyTypes.queryKey), cache.getQueryData(types.queryKey)))), [cache]);
+  const actions = useMemo(() => (instance: Instance) => <Power instance={instance} onRemove={setToRemove} />, []);
   const change = useSearchChange<Search>();
   const create = (
     <Disabled reason={permissions.create("add_computes")}>
@@ -61,13 +61,13 @@ export default function List() {
       }
     >
       {query.data && "looked" in query.data && query.data.looked && <p className={css.note}>Looked through the first {query.data.looked} only. Find by name or tag to narrow it down.</p>}
-      <Known value={known}>
+      <KnownTypes value={typesById}>
         <Table
           name="instances"
           columns={columns}
           query={query}
-          rowKey={(one) => one.id}
-          rowLabel={(one) => one.label}
+          rowKey={(instance) => instance.id}
+          rowLabel={(instance) => instance.label}
           search={search}
           find="Find by name, tag or address"
           filters={<Filters search={search} onChange={change} shown={query.isSuccess} />}
@@ -84,8 +84,8 @@ export default function List() {
             </Empty>
           }
         />
-      </Known>
-      {toRemove && <DeleteInstance one={toRemove} onClose={() => setToRemove(null)} />}
+      </KnownTypes>
+      {toRemove && <DeleteInstance instance={toRemove} onClose={() => setToRemove(null)} />}
     </Page>
   );
 }
@@ -128,8 +128,8 @@ function Filters({ search, onChange, shown }: { search: Search; onChange: (chang
 
 function Counts({ all, results }: { all: Instance[]; results: number }) {
   if (results > all.length) return <>{count(results, "instance")}</>;
-  const running = all.filter((one) => one.status === "running").length;
-  const offline = all.filter((one) => one.status === "offline").length;
+  const running = all.filter((instance) => instance.status === "running").length;
+  const offline = all.filter((instance) => instance.status === "offline").length;
   const busy = all.length - running - offline;
   return (
     <>
@@ -139,48 +139,48 @@ function Counts({ all, results }: { all: Instance[]; results: number }) {
 }
 
 /** Redrawn alone while something is under way: the row around it is not. */
-function State({ one }: { one: Instance }) {
-  return <Status status={one.status} event={useProgress("compute", one.id)} />;
+function State({ instance }: { instance: Instance }) {
+  return <Status status={instance.status} event={useProgress("compute", instance.id)} />;
 }
 
 type Types = ReadonlyMap<string, Schemas["TypeView"]>;
 /** Cells ask here, so that rows that are there already are not drawn again when plans and prices come. */
-const Known = createContext<Types>(new Map());
+const KnownTypes = createContext<Types>(new Map());
 
 type TypePage = { data: Schemas["TypeView"][] } | undefined;
-const byName = (legacy: TypePage, current: TypePage): Types => new Map([...(legacy?.data ?? []), ...(current?.data ?? [])].map((type) => [type.id, type]));
+const byId = (legacy: TypePage, current: TypePage): Types => new Map([...(legacy?.data ?? []), ...(current?.data ?? [])].map((type) => [type.id, type]));
 
-function monthly(one: Instance, known: Types): number {
-  const type = known.get(one.type);
-  return (type?.price.monthly ?? 0) + (one.backups.enabled ? (type?.addons.backups.price.monthly ?? 0) : 0);
+function monthly(instance: Instance, typesById: Types): number {
+  const type = typesById.get(instance.type);
+  return (type?.price.monthly ?? 0) + (instance.backups.enabled ? (type?.addons.backups.price.monthly ?? 0) : 0);
 }
 
-function Plan({ one }: { one: Instance }) {
-  return <TwoLines under={`${one.specs.vcpus} vCPU, ${size(one.specs.disk)}`}>{use(Known).get(one.type)?.label ?? one.type}</TwoLines>;
+function Plan({ instance }: { instance: Instance }) {
+  return <TwoLines under={`${instance.specs.vcpus} vCPU, ${size(instance.specs.disk)}`}>{use(KnownTypes).get(instance.type)?.label ?? instance.type}</TwoLines>;
 }
 
-function Price({ one }: { one: Instance }) {
-  const known = use(Known);
-  return <TwoLines under={one.status === "offline" ? "still billed" : "a month"}>{known.has(one.type) && money(monthly(one, known))}</TwoLines>;
+function Price({ instance }: { instance: Instance }) {
+  const typesById = use(KnownTypes);
+  return <TwoLines under={instance.status === "offline" ? "still billed" : "a month"}>{typesById.has(instance.type) && money(monthly(instance, typesById))}</TwoLines>;
 }
 
-function columnsWith(price: (one: Instance) => number): Column<Instance>[] {
+function columnsWith(price: (instance: Instance) => number): Column<Instance>[] {
   return [
     {
       key: "label",
       header: "Name",
       sort: "label",
-      csv: (one) => one.label,
-      cell: (one) => (
-        <TwoLines under={<TagsAndAge of={one} />}>
-          <RowLink to={`/instances/${one.id}`}>{one.label}</RowLink>
+      csv: (instance) => instance.label,
+      cell: (instance) => (
+        <TwoLines under={<TagsAndAge of={instance} />}>
+          <RowLink to={`/instances/${instance.id}`}>{instance.label}</RowLink>
         </TwoLines>
       ),
     },
-    { key: "status", header: "Status", width: 230, phone: "wide", csv: (one) => one.status, cell: (one) => <State one={one} /> },
-    { key: "ipv4", header: "Address", csv: (one) => one.ipv4.join(" "), cell: (one) => one.ipv4[0] && <Copyable text={one.ipv4[0]} what="address" /> },
-    { key: "type", header: "Plan", phone: "hide", csv: (one) => one.type, cell: (one) => <Plan one={one} /> },
-    { key: "region", header: "Region", sort: "region", phone: "hide", csv: (one) => one.region, cell: (one) => one.region },
-    { key: "price", header: "Price", align: "right", csv: price, cell: (one) => <Price one={one} /> },
+    { key: "status", header: "Status", width: 230, phone: "wide", csv: (instance) => instance.status, cell: (instance) => <State instance={instance} /> },
+    { key: "ipv4", header: "Address", csv: (instance) => instance.ipv4.join(" "), cell: (instance) => instance.ipv4[0] && <Copyable text={instance.ipv4[0]} what="address" /> },
+    { key: "type", header: "Plan", phone: "hide", csv: (instance) => instance.type, cell: (instance) => <Plan instance={instance} /> },
+    { key: "region", header: "Region", sort: "region", phone: "hide", csv: (instance) => instance.region, cell: (instance) => instance.region },
+    { key: "price", header: "Price", align: "right", csv: price, cell: (instance) => <Price instance={instance} /> },
   ];
 }

@@ -16,9 +16,9 @@ import { PriceChange } from "../../ui/PriceChange";
 import { type Column, Table } from "../../ui/Table";
 import { type Address, addresses, allocate, allocating, balancersOf, firewallsOf, release, setReverse } from "./networkQueries";
 import css from "./Network.module.css";
-import { useOne } from "./one";
 import { cost } from "./queries";
 import { configs } from "./diskQueries";
+import { useSubject } from "./subject";
 
 interface Row {
   address: string;
@@ -30,13 +30,13 @@ interface Row {
 }
 
 export default function Network() {
-  const { one, denied, held } = useOne();
-  const query = useQuery(addresses(one.id));
+  const { instance, denied, held } = useSubject();
+  const query = useQuery(addresses(instance.id));
   const cache = useQueryClient();
   const [adding, setAdding] = useState<"public" | "private" | null>(null);
-  const [leaving, setLeaving] = useState<string | null>(null);
-  const columns = useMemo(() => columnsWith(one, denied), [one, denied]);
-  const actions = useMemo(() => (row: Row) => <Remove row={row} held={held} onRemove={setLeaving} />, [held]);
+  const [toRemove, setToRemove] = useState<string | null>(null);
+  const columns = useMemo(() => columnsWith(instance, denied), [instance, denied]);
+  const actions = useMemo(() => (row: Row) => <Remove row={row} held={held} onRemove={setToRemove} />, [held]);
   const rows = useMemo(() => rowsOf(query.data), [query.data]);
   const isPrivate = Boolean(query.data?.ipv4.private.length);
   if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
@@ -68,16 +68,16 @@ export default function Network() {
         actions={actions}
         empty={<p className="quiet">It has no address.</p>}
       />
-      <Around one={one} />
-      {adding && <Add one={one} isPublic={adding === "public"} onClose={() => setAdding(null)} />}
-      {leaving && (
+      <Around instance={instance} />
+      {adding && <Add instance={instance} isPublic={adding === "public"} onClose={() => setAdding(null)} />}
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setLeaving(null)}
+          onClose={() => setToRemove(null)}
           verb="Remove"
-          label={leaving}
+          label={toRemove}
           onConfirm={async () => {
-            await release(one.id, leaving);
-            await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+            await release(instance.id, toRemove);
+            await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
           }}
           lost={<p>The address goes back to the pool. Somebody else may get it, and names that point to it lead there then.</p>}
         />
@@ -101,7 +101,7 @@ function rowsOf(seen?: { ipv4: { public: Address[]; private: Address[]; shared: 
   ];
 }
 
-function columnsWith(one: Instance, denied: string | undefined): Column<Row>[] {
+function columnsWith(instance: Instance, denied: string | undefined): Column<Row>[] {
   return [
     { key: "address", header: "Address", csv: (row) => row.address, cell: (row) => <Copyable text={row.address} what="address" /> },
     { key: "sort", header: "Kind", csv: (row) => row.sort, cell: (row) => <span className={css.sort}>{row.sort}</span> },
@@ -110,7 +110,7 @@ function columnsWith(one: Instance, denied: string | undefined): Column<Row>[] {
       header: "Reverse name",
       phone: "wide",
       csv: (row) => row.of?.rdns,
-      cell: (row) => (row.of?.public && row.sort !== "shared" ? <Reverse one={one} address={row.of} denied={denied} /> : <span className="quiet">{row.note ?? "none"}</span>),
+      cell: (row) => (row.of?.public && row.sort !== "shared" ? <Reverse instance={instance} address={row.of} denied={denied} /> : <span className="quiet">{row.note ?? "none"}</span>),
     },
     { key: "gateway", header: "Gateway", phone: "hide", csv: (row) => row.of?.gateway, cell: (row) => row.of?.gateway && <code>{row.of.gateway}</code> },
     { key: "prefix", header: "Prefix", align: "right", phone: "hide", csv: (row) => row.of?.prefix, cell: (row) => row.of && `/${row.of.prefix}` },
@@ -118,15 +118,15 @@ function columnsWith(one: Instance, denied: string | undefined): Column<Row>[] {
 }
 
 /** A reverse name, changed where it stands; an empty one goes back to the usual. */
-function Reverse({ one, address, denied }: { one: Instance; address: Address; denied: string | undefined }) {
+function Reverse({ instance, address, denied }: { instance: Instance; address: Address; denied: string | undefined }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState(false);
   const form = useForm({ initialValues: { rdns: address.rdns ?? "" } });
   const sending = useSending(
     form,
-    ({ rdns }) => setReverse(one.id, address.address, rdns.trim() || null),
+    ({ rdns }) => setReverse(instance.id, address.address, rdns.trim() || null),
     async () => {
-      await cache.invalidateQueries({ queryKey: ["instances", "one", one.id, "ips"] });
+      await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id, "ips"] });
       setOpen(false);
     },
   );
@@ -172,35 +172,35 @@ function Remove({ row, held, onRemove }: { row: Row; held: string | undefined; o
   );
 }
 
-function Add({ one, isPublic, onClose }: { one: Instance; isPublic: boolean; onClose: () => void }) {
+function Add({ instance, isPublic, onClose }: { instance: Instance; isPublic: boolean; onClose: () => void }) {
   const cache = useQueryClient();
   const form = useForm({ initialValues: {} });
-  const plan = useQuery(allocating(one.id, isPublic));
-  const paid = useQuery(cost(one.id));
+  const plan = useQuery(allocating(instance.id, isPublic));
+  const paid = useQuery(cost(instance.id));
   const sending = useSending(
     form,
-    () => allocate(one.id, isPublic),
+    () => allocate(instance.id, isPublic),
     async () => {
       onClose();
-      await cache.invalidateQueries({ queryKey: ["instances", "one", one.id] });
+      await cache.invalidateQueries({ queryKey: ["instances", "one", instance.id] });
     },
   );
   return (
     <FormDialog title={isPublic ? "Add a public address" : "Add a private address"} sending={sending} submit="Add address" onClose={onClose} held={plan.isError && "The server would refuse this"}>
-      <p>{isPublic ? `One more IPv4 address of ${one.region}, reachable from everywhere.` : `An IPv4 address for traffic among your instances in ${one.region}, which costs nothing.`}</p>
+      <p>{isPublic ? `One more IPv4 address of ${instance.region}, reachable from everywhere.` : `An IPv4 address for traffic among your instances in ${instance.region}, which costs nothing.`}</p>
       {plan.isError ? <ErrorMessage error={plan.error} /> : <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
     </FormDialog>
   );
 }
 
 /** What stands in front of it, and the networks it is part of. */
-function Around({ one }: { one: Instance }) {
-  const guards = useQuery(firewallsOf(one.id)).data?.data ?? [];
-  const balancers = useQuery(balancersOf(one.id)).data?.data ?? [];
-  const vlanInterfaces = (useQuery(configs(one.id)).data?.data ?? []).flatMap((config) => config.interfaces.filter((iface) => iface.purpose === "vlan").map((iface) => ({ config, iface })));
+function Around({ instance }: { instance: Instance }) {
+  const firewalls = useQuery(firewallsOf(instance.id)).data?.data ?? [];
+  const balancers = useQuery(balancersOf(instance.id)).data?.data ?? [];
+  const vlanInterfaces = (useQuery(configs(instance.id)).data?.data ?? []).flatMap((config) => config.interfaces.filter((iface) => iface.purpose === "vlan").map((iface) => ({ config, iface })));
   return (
     <div className={css.pair}>
-      <Links title="Firewalls" none="No firewall stands in front of it." rows={guards.map((guard) => [guard.id, <Link key={guard.id} to={`/firewalls/${guard.id}` as string}>{guard.label}</Link>])} />
+      <Links title="Firewalls" none="No firewall stands in front of it." rows={firewalls.map((firewall) => [firewall.id, <Link key={firewall.id} to={`/firewalls/${firewall.id}` as string}>{firewall.label}</Link>])} />
       <Links title="VLANs" none="It is in no VLAN. Its configurations say which." rows={vlanInterfaces.map(({ config, iface }) => [`${config.id} ${iface.label}`, `${iface.label}${iface.ipam_address ? ` as ${iface.ipam_address}` : ""}, in ${config.label}`])} />
       {balancers.length > 0 && <Links title="Load balancers" none="" rows={balancers.map((balancer) => [balancer.id, <Link key={balancer.id} to={`/nodebalancers/${balancer.id}` as string}>{balancer.label}</Link>])} />}
     </div>

@@ -12,38 +12,38 @@ import { Card, ErrorMessage } from "../../ui/Page";
 import { money, perHour, size, words } from "../../ui/words";
 import { ChartOf, CPU, NET4 } from "./charts";
 import css from "./Detail.module.css";
-import { useOne } from "./one";
 import { cost, happened, monthStats, stats } from "./queries";
+import { useSubject } from "./subject";
 
 export default function Overview() {
-  const { one } = useOne();
+  const { instance } = useSubject();
   return (
     <div className={css.grid}>
       <div className={css.side}>
-        <Facts one={one} />
-        <Cost id={one.id} />
+        <Facts instance={instance} />
+        <Cost id={instance.id} />
       </div>
       <div className={css.main}>
-        <Charts one={one} />
-        <History id={one.id} />
+        <Charts instance={instance} />
+        <History id={instance.id} />
       </div>
     </div>
   );
 }
 
-function Facts({ one }: { one: Instance }) {
+function Facts({ instance }: { instance: Instance }) {
   const rows: [string, ReactNode][] = [
-    ["IPv4", one.ipv4.map((address) => <Copyable key={address} text={address} what="address" />)],
-    ["IPv6", one.ipv6 && <Copyable text={one.ipv6.replace(/\/128$/, "")} what="address" />],
-    ["Sign in", one.image && one.ipv4[0] && <Copyable text={`ssh root@${one.ipv4[0]}`} what="command" />],
-    ["Plan", `${one.specs.vcpus} vCPU, ${size(one.specs.memory)}, ${size(one.specs.disk)}${one.specs.gpus ? `, ${one.specs.gpus} GPU` : ""}`],
-    ["Region", one.region],
-    ["Image", one.image?.replace("compute/", "") ?? "none"],
-    ["Tags", one.tags.length > 0 && <Tags tags={one.tags} />],
-    ["Backups", one.backups.enabled ? one.backups.last_successful ? <>last <Ago time={one.backups.last_successful} /></> : "on, none yet" : "off"],
-    ["Watchdog", one.watchdog_enabled ? "on" : "off"],
-    ["Created", <Ago key="created" time={one.created} />],
-    ["Id", <Copyable key="id" text={String(one.id)} what="id" />],
+    ["IPv4", instance.ipv4.map((address) => <Copyable key={address} text={address} what="address" />)],
+    ["IPv6", instance.ipv6 && <Copyable text={instance.ipv6.replace(/\/128$/, "")} what="address" />],
+    ["Sign in", instance.image && instance.ipv4[0] && <Copyable text={`ssh root@${instance.ipv4[0]}`} what="command" />],
+    ["Plan", `${instance.specs.vcpus} vCPU, ${size(instance.specs.memory)}, ${size(instance.specs.disk)}${instance.specs.gpus ? `, ${instance.specs.gpus} GPU` : ""}`],
+    ["Region", instance.region],
+    ["Image", instance.image?.replace("compute/", "") ?? "none"],
+    ["Tags", instance.tags.length > 0 && <Tags tags={instance.tags} />],
+    ["Backups", instance.backups.enabled ? instance.backups.last_successful ? <>last <Ago time={instance.backups.last_successful} /></> : "on, none yet" : "off"],
+    ["Watchdog", instance.watchdog_enabled ? "on" : "off"],
+    ["Created", <Ago key="created" time={instance.created} />],
+    ["Id", <Copyable key="id" text={String(instance.id)} what="id" />],
   ];
   return (
     <Card title="Machine">
@@ -88,10 +88,10 @@ function Cost({ id }: { id: number }) {
   );
 }
 
-function Charts({ one }: { one: Instance }) {
+function Charts({ instance }: { instance: Instance }) {
   const [span, setSpan] = useState<"day" | "month">("day");
   const now = new Date(useNow());
-  const query = useQuery(span === "day" ? stats(one.id) : monthStats(one.id, now.getUTCFullYear(), now.getUTCMonth() + 1));
+  const query = useQuery(span === "day" ? stats(instance.id) : monthStats(instance.id, now.getUTCFullYear(), now.getUTCMonth() + 1));
   const choice = <OneOf label="Time that the charts show" value={span} onChange={setSpan} options={{ day: "24 hours", month: "This month" }} />;
   return (
     <Card title={span === "day" ? "Last 24 hours" : "This month"} aside={choice}>
@@ -100,7 +100,7 @@ function Charts({ one }: { one: Instance }) {
       ) : query.error ? (
         <ErrorMessage error={query.error} again={() => void query.refetch()} />
       ) : (
-        [CPU, NET4].map((chart) => <ChartOf key={chart.title} chart={chart} seen={query.data?.data} alerts={one.alerts} />)
+        [CPU, NET4].map((chart) => <ChartOf key={chart.title} chart={chart} seen={query.data?.data} alerts={instance.alerts} />)
       )}
     </Card>
   );

@@ -17,29 +17,29 @@ const ORDERS: { order: Order; label: string; icon: "power" | "reboot" }[] = [
 ];
 
 interface Props {
-  one: Instance;
-  onRemove?: (one: Instance) => void;
+  instance: Instance;
+  onRemove?: (instance: Instance) => void;
 }
 
-export function Power({ one, onRemove }: Props) {
+export function Power({ instance, onRemove }: Props) {
   return (
-    <LazyMenu label={`Actions for ${one.label}`}>
-      <Orders one={one} onRemove={onRemove} />
+    <LazyMenu label={`Actions for ${instance.label}`}>
+      <Orders instance={instance} onRemove={onRemove} />
     </LazyMenu>
   );
 }
 
-function Orders({ one, onRemove }: Props) {
+function Orders({ instance, onRemove }: Props) {
   const power = usePower();
-  const denied = usePermissions().change("compute", one.id);
-  const busy = useProgress("compute", one.id) !== undefined;
+  const denied = usePermissions().change("compute", instance.id);
+  const busy = useProgress("compute", instance.id) !== undefined;
   return (
     <>
       {ORDERS.map(({ order, label, icon }) => (
-        <Disabled key={order} reason={denied ?? refusalOf(one, order, busy)}>
+        <Disabled key={order} reason={denied ?? refusalOf(instance, order, busy)}>
           <Menu.Item
             leftSection={<Icon name={icon} size={16} />}
-            onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: `${label}: ${one.label}`, message: error.message, color: "red.8" }) })}
+            onClick={() => power.mutate({ instance, order }, { onError: (error) => notifications.show({ title: `${label}: ${instance.label}`, message: error.message, color: "red.8" }) })}
           >
             {label}
           </Menu.Item>
@@ -49,7 +49,7 @@ function Orders({ one, onRemove }: Props) {
         <>
           <Menu.Divider />
           <Disabled reason={denied}>
-            <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => onRemove(one)}>
+            <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => onRemove(instance)}>
               Delete…
             </Menu.Item>
           </Disabled>

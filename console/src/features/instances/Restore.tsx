@@ -11,16 +11,16 @@ import { fullTime, size } from "../../ui/words";
 import { type Backup, restore, restoring } from "./backupQueries";
 import { instances } from "./queries";
 
-export function Restore({ one, backup, onClose }: { one: Instance; backup: Backup; onClose: () => void }) {
+export function Restore({ instance, backup, onClose }: { instance: Instance; backup: Backup; onClose: () => void }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: { compute_id: String(one.id), overwrite: false } });
+  const form = useForm({ initialValues: { compute_id: String(instance.id), overwrite: false } });
   const wanted = { compute_id: Number(form.values.compute_id), overwrite: form.values.overwrite };
-  const plan = useQuery({ ...restoring(one.id, backup.id, wanted), placeholderData: keepPreviousData });
-  const others = useQuery(instances({ region: backup.region })).data?.data ?? [one];
-  const target = others.find((other) => other.id === wanted.compute_id) ?? one;
+  const plan = useQuery({ ...restoring(instance.id, backup.id, wanted), placeholderData: keepPreviousData });
+  const candidates = useQuery(instances({ region: backup.region })).data?.data ?? [instance];
+  const target = candidates.find((candidate) => candidate.id === wanted.compute_id) ?? instance;
   const sending = useSending(
     form,
-    () => restore(one.id, backup.id, wanted),
+    () => restore(instance.id, backup.id, wanted),
     async () => {
       onClose();
       await cache.invalidateQueries({ queryKey: ["instances", "one"] });
@@ -36,7 +36,7 @@ export function Restore({ one, backup, onClose }: { one: Instance; backup: Backu
       confirm={wanted.overwrite ? target.label : undefined}
       held={plan.isError && "The server would refuse this"}
     >
-      <Select label="Into" description={`Instances in ${backup.region}`} data={others.map((other) => ({ value: String(other.id), label: other.label }))} allowDeselect={false} {...form.getInputProps("compute_id")} />
+      <Select label="Into" description={`Instances in ${backup.region}`} data={candidates.map((candidate) => ({ value: String(candidate.id), label: candidate.label }))} allowDeselect={false} {...form.getInputProps("compute_id")} />
       <Checkbox label="Overwrite" description="Its disks and configurations are deleted first. Without this, those of the backup are put beside them." {...form.getInputProps("overwrite", { type: "checkbox" })} />
       {plan.isError ? (
         <ErrorMessage error={plan.error} />

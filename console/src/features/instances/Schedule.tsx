@@ -9,7 +9,7 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { Card, ErrorMessage } from "../../ui/Page";
 import css from "./Backups.module.css";
-import { instance, update } from "./queries";
+import { instanceById, update } from "./queries";
 
 const DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] as const;
 const WINDOWS = Array.from({ length: 12 }, (_, place) => `W${place * 2}`);
@@ -19,20 +19,20 @@ const hours = (window: string) => {
   return `${two(start)} to ${two(start + 2)} UTC`;
 };
 
-export function Schedule({ one, denied }: { one: Instance; denied: string | undefined }) {
+export function Schedule({ instance, denied }: { instance: Instance; denied: string | undefined }) {
   const cache = useQueryClient();
-  const now = one.backups.schedule;
-  const form = useForm({ initialValues: { day: now.day ?? "Scheduling", window: now.window ?? "Scheduling" } });
+  const savedSchedule = instance.backups.schedule;
+  const form = useForm({ initialValues: { day: savedSchedule.day ?? "Scheduling", window: savedSchedule.window ?? "Scheduling" } });
   const sending = useSending(
     form,
-    (schedule) => update(one.id, { backups: { schedule: schedule as Schemas["ScheduleUpdate"] } }),
+    (schedule) => update(instance.id, { backups: { schedule: schedule as Schemas["ScheduleUpdate"] } }),
     (changed) => {
-      cache.setQueryData(instance(one.id).queryKey, changed);
+      cache.setQueryData(instanceById(instance.id).queryKey, changed);
       notifications.show({ message: "The schedule is saved", color: "croft" });
     },
   );
   const { day, window } = form.values;
-  const same = day === (now.day ?? "Scheduling") && window === (now.window ?? "Scheduling");
+  const same = day === (savedSchedule.day ?? "Scheduling") && window === (savedSchedule.window ?? "Scheduling");
   const summary = window === "Scheduling" ? "Every day at a time that suits the server" : `Every day from ${hours(window)}`;
   return (
     <Card title="When" aside={<span className="quiet">{summary}{day === "Scheduling" ? "" : `; the weekly one on ${day}`}</span>}>

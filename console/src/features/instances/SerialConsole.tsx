@@ -3,9 +3,9 @@ import { lazy, Suspense, useState } from "react";
 
 import { Disabled } from "../../ui/Disabled";
 import { Card } from "../../ui/Page";
-import { useOne } from "./one";
 import css from "./SerialConsole.module.css";
 import { serialPath } from "./serialQueries";
+import { useSubject } from "./subject";
 
 const Terminal = lazy(() => import("../../ui/Terminal"));
 
@@ -18,8 +18,8 @@ interface State {
 
 /** The screen and keyboard of the machine itself, where it can be reached even if its network cannot. */
 export default function SerialConsole() {
-  const { one, denied } = useOne();
-  const [state, setState] = useState<State>({ attempt: denied === undefined && one.status === "running" ? 1 : 0, open: false });
+  const { instance, denied } = useSubject();
+  const [state, setState] = useState<State>({ attempt: denied === undefined && instance.status === "running" ? 1 : 0, open: false });
   const again = () => setState(({ attempt }) => ({ attempt: attempt + 1, open: false }));
   const waits = state.attempt === 0 || state.ended !== undefined;
   return (
@@ -41,8 +41,8 @@ export default function SerialConsole() {
           <Suspense fallback={<Skeleton height={240} />}>
             <Terminal
               key={state.attempt}
-              label={`Serial console of ${one.label}`}
-              path={() => serialPath(one.id)}
+              label={`Serial console of ${instance.label}`}
+              path={() => serialPath(instance.id)}
               onOpen={() => setState((now) => ({ ...now, open: true }))}
               onEnd={(reason) => setState((now) => ({ ...now, open: false, ended: reason }))}
             />

@@ -11,9 +11,9 @@ import { Card } from "../../ui/Page";
 import { usePermissions } from "../profile/permissions";
 import { tags } from "./choices";
 import { DeleteInstance } from "./DeleteInstance";
-import { type Subject, useOne } from "./one";
-import { instance, legacyTypes, update } from "./queries";
+import { instanceById, legacyTypes, update } from "./queries";
 import css from "./Settings.module.css";
+import { type Subject, useSubject } from "./subject";
 
 const Clone = lazy(() => import("./operations/Clone"));
 const Migrate = lazy(() => import("./operations/Migrate"));
@@ -26,15 +26,15 @@ const DIALOGS = { resize: Resize, rebuild: Rebuild, rescue: Rescue, password: Pa
 type Operation = keyof typeof DIALOGS;
 
 export default function Settings() {
-  const subject = useOne();
-  const { one, denied } = subject;
+  const subject = useSubject();
+  const { instance, denied } = subject;
   const navigate = useNavigate();
   const [asked, setAsked] = useState<Operation | "delete" | null>(null);
   const close = () => setAsked(null);
   const Dialog = asked && asked !== "delete" ? DIALOGS[asked] : null;
   return (
     <div className={css.stack}>
-      <General key={one.id} subject={subject} />
+      <General key={instance.id} subject={subject} />
       <Operations subject={subject} onAsk={setAsked} />
       <Card title="Delete">
         <div className={css.row}>
@@ -48,25 +48,25 @@ export default function Settings() {
           </Disabled>
         </div>
       </Card>
-      {asked === "delete" && <DeleteInstance one={one} onClose={close} onGone={() => navigate({ to: "/instances", search: {} })} />}
+      {asked === "delete" && <DeleteInstance instance={instance} onClose={close} onGone={() => navigate({ to: "/instances", search: {} })} />}
       {Dialog && (
         <Suspense fallback={null}>
-          <Dialog one={one} onClose={close} />
+          <Dialog instance={instance} onClose={close} />
         </Suspense>
       )}
     </div>
   );
 }
 
-function General({ subject: { one, denied } }: { subject: Subject }) {
+function General({ subject: { instance, denied } }: { subject: Subject }) {
   const cache = useQueryClient();
   const known = useQuery(tags).data?.data.map((tag) => tag.label) ?? [];
-  const form = useForm({ initialValues: { label: one.label, tags: one.tags, watchdog_enabled: one.watchdog_enabled } });
+  const form = useForm({ initialValues: { label: instance.label, tags: instance.tags, watchdog_enabled: instance.watchdog_enabled } });
   const sending = useSending(
     form,
-    (values) => update(one.id, values),
+    (values) => update(instance.id, values),
     async (changed) => {
-      cache.setQueryData(instance(one.id).queryKey, changed);
+      cache.setQueryData(instanceById(instance.id).queryKey, changed);
       form.resetDirty();
       notifications.show({ message: "The settings are saved", color: "croft" });
       await cache.invalidateQueries({ queryKey: ["instances", "list"] });
@@ -84,16 +84,16 @@ function General({ subject: { one, denied } }: { subject: Subject }) {
   );
 }
 
-function Operations({ subject: { one, held }, onAsk }: { subject: Subject; onAsk: (asked: Operation) => void }) {
+function Operations({ subject: { instance, held }, onAsk }: { subject: Subject; onAsk: (asked: Operation) => void }) {
   const create = usePermissions().create("add_computes");
-  const legacy = useQuery(legacyTypes).data?.data.find((type) => type.id === one.type);
-  const off = one.status !== "offline" ? "Shut it down first" : undefined;
+  const legacy = useQuery(legacyTypes).data?.data.find((type) => type.id === instance.type);
+  const refusedWhileOn = instance.status !== "offline" ? "Shut it down first" : undefined;
   const rows: { asked: Operation; title: string; says: string; button: string; reason?: string }[] = [
     { asked: "resize", title: "Resize", says: "To a smaller or larger plan. It is shut down meanwhile, and booted again if it was running.", button: "Resize…" },
     { asked: "rebuild", title: "Rebuild", says: "Everything on it is deleted, and an image is put on fresh disks. Its addresses stay.", button: "Rebuild…" },
     { asked: "rescue", title: "Rescue", says: "Boots a small system beside your disks, to mend what does not boot any more.", button: "Rescue…" },
-    { asked: "password", title: "Root password", says: "Sets a new one. With several disks, do it on the page of disks.", button: "Reset password…", reason: off },
-    { asked: "clone", title: "Clone", says: "A copy of its disks and configurations, as a new instance or in one that you have.", button: "Clone…", reason: off ?? create },
+    { asked: "password", title: "Root password", says: "Sets a new one. With several disks, do it on the page of disks.", button: "Reset password…", reason: refusedWhileOn },
+    { asked: "clone", title: "Clone", says: "A copy of its disks and configurations, as a new instance or in one that you have.", button: "Clone…", reason: refusedWhileOn ?? create },
     { asked: "migrate", title: "Move to another region", says: "Its disks are copied there. It gets new addresses, and is off meanwhile.", button: "Move…" },
     {
       asked: "mutate",

@@ -26,13 +26,13 @@ export const instances = (search: Search = {}) =>
       const query = search.status ? { page: 1, page_size: MOST } : pageOf(search);
       const answer = await body(api.GET("/compute/instances", { params: { query, header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } }));
       if (!search.status) return answer;
-      const data = answer.data.filter((one) => isInState(one, search.status));
+      const data = answer.data.filter((instance) => isInState(instance, search.status));
       return { ...answer, data, page: 1, pages: 1, results: data.length, looked: answer.results > MOST ? MOST : undefined };
     },
   });
 
 /** `changing` stands for all states that pass by themselves. */
-const isInState = (one: Instance, state: string | undefined) => (state === "changing" ? !["running", "offline", "stopped"].includes(one.status) : one.status === state);
+const isInState = (instance: Instance, state: string | undefined) => (state === "changing" ? !["running", "offline", "stopped"].includes(instance.status) : instance.status === state);
 /** Instances that a field offers, by what has been typed into it. */
 export const choices = (typed: string, region?: string) =>
   queryOptions({
@@ -59,7 +59,7 @@ export const namesOf = (ids: readonly number[]) =>
     },
   });
 
-export const instance = (id: number) =>
+export const instanceById = (id: number) =>
   queryOptions({
     queryKey: ["instances", "one", id, "view"],
     queryFn: () => body(api.GET("/compute/instances/{computeId}", { params: { path: { computeId: id } } })),
@@ -142,25 +142,25 @@ export const ACCEPTS: Record<Order, readonly Instance["status"][]> = { boot: ["o
 export function usePower() {
   const cache = useQueryClient();
   const show = (id: number, status: Instance["status"]) => {
-    const change = (one: Instance) => (one.id === id ? { ...one, status } : one);
+    const change = (instance: Instance) => (instance.id === id ? { ...instance, status } : instance);
     cache.setQueriesData<{ data: Instance[] }>({ queryKey: ["instances", "list"] }, (kept) => kept && { ...kept, data: kept.data.map(change) });
     cache.setQueryData<Instance>(["instances", "one", id, "view"], (kept) => kept && change(kept));
   };
   return useMutation({
-    mutationFn: ({ one, order, config }: { one: Instance; order: Order; config?: number }) => {
-      const params = { path: { computeId: one.id } };
+    mutationFn: ({ instance, order, config }: { instance: Instance; order: Order; config?: number }) => {
+      const params = { path: { computeId: instance.id } };
       const which = config === undefined ? {} : { config_id: config };
       if (order === "boot") return body(api.POST("/compute/instances/{computeId}/boot", { params, body: which }));
       if (order === "reboot") return body(api.POST("/compute/instances/{computeId}/reboot", { params, body: which }));
       return body(api.POST("/compute/instances/{computeId}/shutdown", { params }));
     },
-    onMutate: ({ one, order }) => show(one.id, SHOWS[order]),
-    onError: (_error, { one }) => show(one.id, one.status),
+    onMutate: ({ instance, order }) => show(instance.id, SHOWS[order]),
+    onError: (_error, { instance }) => show(instance.id, instance.status),
   });
 }
 
 /** Why an order would be refused now, in words. */
-export function refusalOf(one: Instance, order: Order, busy: boolean): string | undefined {
+export function refusalOf(instance: Instance, order: Order, busy: boolean): string | undefined {
   if (busy) return "Something is under way";
-  return ACCEPTS[order].includes(one.status) ? undefined : `Not while it is ${one.status.replaceAll("_", " ")}`;
+  return ACCEPTS[order].includes(instance.status) ? undefined : `Not while it is ${instance.status.replaceAll("_", " ")}`;
 }

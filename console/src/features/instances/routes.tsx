@@ -4,7 +4,7 @@ import { root } from "../../root";
 import { listSearch } from "../../ui/search";
 import { backups } from "./backupQueries";
 import { addresses } from "./networkQueries";
-import { instance, instances, legacyTypes, types } from "./queries";
+import { instanceById, instances, legacyTypes, types } from "./queries";
 import { configs, disks } from "./diskQueries";
 
 const search = listSearch("tag", "region", "status");
@@ -47,7 +47,7 @@ const view = createRoute({
   getParentRoute: () => root,
   path: "/instances/$id",
   params: { parse: ({ id }) => ({ id: Number(id) }), stringify: ({ id }) => ({ id: String(id) }) },
-  loader: ({ context, params }) => void context.cache.prefetchQuery(instance(params.id)),
+  loader: ({ context, params }) => void context.cache.prefetchQuery(instanceById(params.id)),
   component: lazyRouteComponent(() => import("./Detail")),
 });
 

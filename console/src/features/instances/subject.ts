@@ -5,22 +5,22 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { Instance } from "../../api/client";
 import { useProgress } from "../../live/progress";
 import { usePermissions } from "../profile/permissions";
-import { instance } from "./queries";
+import { instanceById } from "./queries";
 
 const route = getRouteApi("/instances/$id");
 
 export interface Subject {
-  one: Instance;
+  instance: Instance;
   /** Why it may not be changed: by grants. */
   denied: string | undefined;
   /** Why nothing new can be started now: by grants, or since something is under way. */
   held: string | undefined;
 }
 
-export function useOne(): Subject {
+export function useSubject(): Subject {
   const { id } = route.useParams();
-  const { data: one } = useSuspenseQuery(instance(id));
+  const { data: instance } = useSuspenseQuery(instanceById(id));
   const event = useProgress("compute", id);
   const denied = usePermissions().change("compute", id);
-  return { one, denied, held: denied ?? (event ? "Something is under way" : undefined) };
+  return { instance, denied, held: denied ?? (event ? "Something is under way" : undefined) };
 }

@@ -5,10 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Copyable } from "../../ui/Copyable";
 import { Facts } from "../../ui/Facts";
 import { ErrorMessage } from "../../ui/Page";
-import { type Client, client as question } from "./queries";
+import { type Client, clientById } from "./queries";
 
 export function Install({ client, onClose }: { client: Client; onClose: () => void }) {
-  const { data, error } = useQuery(question(client.id));
+  const { data, error } = useQuery(clientById(client.id));
   return (
     <Modal opened onClose={onClose} title={`Install the agent of ${client.label}`} size="lg">
       <p className="quiet">As root, in the machine that it is to watch, fetch the installer that your provider names and give it this code.</p>

@@ -26,8 +26,8 @@ function Choice({ now, offered, clients }: { now: Subscription["id"] | null; off
       await cache.invalidateQueries({ queryKey: ["longview", "plan"] });
     },
   );
-  const chosen = offered.find((one) => one.id === form.values.longview_subscription);
-  const options = [{ value: "", label: "Longview Free" }, ...offered.map((one) => ({ value: one.id, label: `${one.label}: ${one.clients_included} clients, ${money(one.price.monthly)} a month` }))];
+  const chosen = offered.find((subscription) => subscription.id === form.values.longview_subscription);
+  const options = [{ value: "", label: "Longview Free" }, ...offered.map((subscription) => ({ value: subscription.id, label: `${subscription.label}: ${subscription.clients_included} clients, ${money(subscription.price.monthly)} a month` }))];
   const tooSmall = chosen && chosen.clients_included < clients ? `It includes ${chosen.clients_included} clients; you have ${clients}.` : undefined;
   return (
     <FormCard quiet title="Plan" lead="A larger plan keeps what is reported for longer, and lets more clients report." sending={sending} submit="Change the plan" held={usePermissions().create("longview_subscription") ?? tooSmall}>

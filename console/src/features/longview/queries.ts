@@ -17,7 +17,7 @@ export const clients = (search: Search = {}) =>
   });
 
 /** With its key and what installs the agent, which lists leave out. */
-export const client = (id: number) => queryOptions({ queryKey: ["longview", "one", id], queryFn: () => body(api.GET("/longview/clients/{longviewId}", { params: path(id) })) });
+export const clientById = (id: number) => queryOptions({ queryKey: ["longview", "one", id], queryFn: () => body(api.GET("/longview/clients/{longviewId}", { params: path(id) })) });
 
 export const subscriptions = queryOptions({ queryKey: ["catalogue", "longview"], queryFn: () => body(api.GET("/longview/subscriptions")), staleTime: Number.POSITIVE_INFINITY });
 /** Null while the account has the free one. */

@@ -15,11 +15,11 @@ import { Frame } from "./Frame";
 import { addContact, changeContact, type Contact, contacts, removeContact } from "./queries";
 
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/managed/contacts \\\n  --json \'{"name": "On call", "email": "oncall@example.com", "group": "ops"}\'';
-const nameOf = (one: Contact) => one.name ?? one.email ?? `contact ${one.id}`;
+const nameOf = (contact: Contact) => contact.name ?? contact.email ?? `contact ${contact.id}`;
 const COLUMNS: Column<Contact>[] = [
-  { key: "name", header: "Name", csv: nameOf, cell: (one) => <TwoLines under={one.email}><strong>{nameOf(one)}</strong></TwoLines> },
-  { key: "group", header: "Group", csv: (one) => one.group, cell: (one) => one.group ?? <span className="quiet">none: is never told</span> },
-  { key: "phone", header: "Phone", csv: (one) => one.phone.primary, cell: (one) => <TwoLines under={one.phone.secondary}>{one.phone.primary ?? "–"}</TwoLines> },
+  { key: "name", header: "Name", csv: nameOf, cell: (contact) => <TwoLines under={contact.email}><strong>{nameOf(contact)}</strong></TwoLines> },
+  { key: "group", header: "Group", csv: (contact) => contact.group, cell: (contact) => contact.group ?? <span className="quiet">none: is never told</span> },
+  { key: "phone", header: "Phone", csv: (contact) => contact.phone.primary, cell: (contact) => <TwoLines under={contact.phone.secondary}>{contact.phone.primary ?? "–"}</TwoLines> },
 ];
 
 export default function Contacts() {
@@ -41,14 +41,14 @@ function List({ onEdit, add }: { onEdit: (contact: Contact) => void; add: React.
   const query = useQuery(contacts);
   const cache = useQueryClient();
   const [toRemove, setToRemove] = useState<Contact | null>(null);
-  const actions = useMemo(() => (one: Contact) => <RowMenu label={nameOf(one)} actions={editAndRemove({ "Change…": () => onEdit(one) }, { "Delete…": () => setToRemove(one) })} />, [onEdit]);
+  const actions = useMemo(() => (contact: Contact) => <RowMenu label={nameOf(contact)} actions={editAndRemove({ "Change…": () => onEdit(contact) }, { "Delete…": () => setToRemove(contact) })} />, [onEdit]);
   return (
     <>
       <Table
         name="contacts"
         columns={COLUMNS}
         query={query}
-        rowKey={(one) => one.id}
+        rowKey={(contact) => contact.id}
         rowLabel={nameOf}
         actions={actions}
         empty={

@@ -18,9 +18,9 @@ import { addCredential, type Credential, credentials, renameCredential, replaceS
 
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/managed/credentials \\\n  --json \'{"label": "database", "username": "admin", "password": "…"}\'';
 const COLUMNS: Column<Credential>[] = [
-  { key: "label", header: "Name", csv: (one) => one.label, cell: (one) => <strong>{one.label}</strong> },
+  { key: "label", header: "Name", csv: (credential) => credential.label, cell: (credential) => <strong>{credential.label}</strong> },
   { key: "secret", header: "Secret", phone: "hide", cell: () => <span className="quiet">kept, and never shown again</span> },
-  { key: "last_decrypted", header: "Last looked at", csv: (one) => one.last_decrypted, cell: (one) => (one.last_decrypted ? <Ago time={one.last_decrypted} /> : <span className="quiet">never</span>) },
+  { key: "last_decrypted", header: "Last looked at", csv: (credential) => credential.last_decrypted, cell: (credential) => (credential.last_decrypted ? <Ago time={credential.last_decrypted} /> : <span className="quiet">never</span>) },
 ];
 type Edited = { sort: "new" } | { sort: "label" | "secrets"; of: Credential };
 
@@ -45,12 +45,12 @@ function List({ onEdit, add }: { onEdit: (edited: Edited) => void; add: React.Re
   const cache = useQueryClient();
   const [toRemove, setToRemove] = useState<Credential | null>(null);
   const actions = useMemo(
-    () => (one: Credential) => (
+    () => (credential: Credential) => (
       <RowMenu
-        label={one.label}
+        label={credential.label}
         actions={editAndRemove(
-          { "Rename…": () => onEdit({ sort: "label", of: one }), "Replace the secret…": () => onEdit({ sort: "secrets", of: one }) },
-          { "Revoke…": () => setToRemove(one) },
+          { "Rename…": () => onEdit({ sort: "label", of: credential }), "Replace the secret…": () => onEdit({ sort: "secrets", of: credential }) },
+          { "Revoke…": () => setToRemove(credential) },
         )}
       />
     ),
@@ -62,8 +62,8 @@ function List({ onEdit, add }: { onEdit: (edited: Edited) => void; add: React.Re
         name="credentials"
         columns={COLUMNS}
         query={query}
-        rowKey={(one) => one.id}
-        rowLabel={(one) => one.label}
+        rowKey={(credential) => credential.id}
+        rowLabel={(credential) => credential.label}
         actions={actions}
         empty={
           <Empty icon="key" title="No credentials yet" command={CURL} action={add}>

@@ -26,20 +26,20 @@ function List() {
   const columns = useMemo((): Column<Issue>[] => {
     const labels = new Map((names?.data ?? []).map((service) => [service.id, service.label]));
     const states = new Map((known?.data ?? []).map((ticket) => [ticket.id, ticket.status]));
-    const affected = (one: Issue) => one.services.map((id) => labels.get(id) ?? `service ${id}, deleted`).join(", ");
+    const affected = (issue: Issue) => issue.services.map((id) => labels.get(id) ?? `service ${id}, deleted`).join(", ");
     return [
       {
         key: "issue",
         header: "Issue",
-        csv: (one) => one.entity.label,
-        cell: (one) => (
-          <TwoLines under={`Ticket ${one.entity.id}${states.has(one.entity.id) ? `, ${states.get(one.entity.id)}` : ""}`}>
-            <RowLink to={`/tickets/${one.entity.id}`}>{one.entity.label}</RowLink>
+        csv: (issue) => issue.entity.label,
+        cell: (issue) => (
+          <TwoLines under={`Ticket ${issue.entity.id}${states.has(issue.entity.id) ? `, ${states.get(issue.entity.id)}` : ""}`}>
+            <RowLink to={`/tickets/${issue.entity.id}`}>{issue.entity.label}</RowLink>
           </TwoLines>
         ),
       },
       { key: "services", header: "Services", csv: affected, cell: affected },
-      { key: "created", header: "Found", csv: (one) => one.created, cell: (one) => <TwoLines under={<Time time={one.created} />}><Ago time={one.created} /></TwoLines> },
+      { key: "created", header: "Found", csv: (issue) => issue.created, cell: (issue) => <TwoLines under={<Time time={issue.created} />}><Ago time={issue.created} /></TwoLines> },
     ];
   }, [names, known]);
   return (
@@ -47,8 +47,8 @@ function List() {
       name="issues"
       columns={columns}
       query={query}
-      rowKey={(one) => one.id}
-      rowLabel={(one) => one.entity.label}
+      rowKey={(issue) => issue.id}
+      rowLabel={(issue) => issue.entity.label}
       empty={
         <Empty icon="check" title="No issue so far" command={CURL}>
           When a service fails, an issue is told here, with the ticket in which it is looked into.

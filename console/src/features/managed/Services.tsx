@@ -90,7 +90,7 @@ function Tile(props: { service: Service; issueList: Issue[]; closed: Map<number,
   };
   // What has no closed ticket is still going on, unless the service works again.
   const outages = issueList.map((issue): Outage => ({ from: issue.created, to: closed.get(issue.entity.id) ?? (service.status === "problem" ? null : issue.created) }));
-  const latest = [...issueList].sort((one, other) => other.id - one.id)[0];
+  const latest = [...issueList].sort((left, right) => right.id - left.id)[0];
   return (
     <li className={css.tile} data-status={service.status}>
       <div className={css.tileHead}>

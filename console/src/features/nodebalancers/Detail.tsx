@@ -18,7 +18,7 @@ import { usePermissions } from "../profile/permissions";
 import css from "./Balancer.module.css";
 import { ConfigDialog } from "./ConfigDialog";
 import { Ports } from "./Ports";
-import { type Balancer, balancer, configs, stats, update } from "./queries";
+import { type Balancer, balancerById, configs, stats, update } from "./queries";
 
 const Series = lazy(() => import("../../ui/Series"));
 const BACK = { to: "/nodebalancers", label: "Load balancers" };
@@ -26,18 +26,18 @@ const BACK = { to: "/nodebalancers", label: "Load balancers" };
 export default function Detail() {
   const id = Number(useParams({ strict: false }).id);
   const part = useLocation().pathname.split("/")[3];
-  const query = useQuery(balancer(id));
-  const found = query.data;
-  if (!found)
+  const query = useQuery(balancerById(id));
+  const balancer = query.data;
+  if (!balancer)
     return (
       <Page title="Load balancer" back={BACK} wide>
         {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
       </Page>
     );
   return (
-    <Page title={found.label} back={BACK} wide lead={
+    <Page title={balancer.label} back={BACK} wide lead={
         <div className={css.address}>
-          <Copyable text={found.ipv4} what="address" />
+          <Copyable text={balancer.ipv4} what="address" />
         </div>
       }>
       <Tabs
@@ -48,7 +48,7 @@ export default function Detail() {
           { to: `/nodebalancers/${id}/settings`, label: "Settings" },
         ]}
       />
-      {part === "graphs" ? <Graphs id={id} /> : part === "settings" ? <Settings found={found} /> : <Configs id={id} />}
+      {part === "graphs" ? <Graphs id={id} /> : part === "settings" ? <Settings balancer={balancer} /> : <Configs id={id} />}
     </Page>
   );
 }
@@ -66,19 +66,19 @@ function Configs({ id }: { id: number }) {
     </Disabled>
   );
   if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
-  const found = query.data?.data;
+  const configList = query.data?.data;
   return (
     <div className={css.stack}>
-      {!found && <Skeleton height={160} radius={10} />}
-      {found?.length === 0 && (
+      {!configList && <Skeleton height={160} radius={10} />}
+      {configList?.length === 0 && (
         <Card flush>
           <Empty icon="balance" title="It listens nowhere yet" action={add}>
             Name a port and a protocol, then the instances that share what arrives there.
           </Empty>
         </Card>
       )}
-      {found?.map((config) => <Ports key={config.id} id={id} config={config} change={change} />)}
-      {found && found.length > 0 && <div>{add}</div>}
+      {configList?.map((config) => <Ports key={config.id} id={id} config={config} change={change} />)}
+      {configList && configList.length > 0 && <div>{add}</div>}
       {adding && (
         <ConfigDialog
           id={id}
@@ -125,12 +125,12 @@ function Graphs({ id }: { id: number }) {
   );
 }
 
-function Settings({ found }: { found: Balancer }) {
+function Settings({ balancer }: { balancer: Balancer }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: { label: found.label, client_conn_throttle: found.client_conn_throttle, tags: found.tags } });
+  const form = useForm({ initialValues: { label: balancer.label, client_conn_throttle: balancer.client_conn_throttle, tags: balancer.tags } });
   const sending = useSending(
     form,
-    (values) => update(found.id, values),
+    (values) => update(balancer.id, values),
     () => {
       notify("Saved");
       return cache.invalidateQueries({ queryKey: ["nodebalancers"] });
@@ -146,10 +146,10 @@ function Settings({ found }: { found: Balancer }) {
       <Card title="About it">
         <Facts
           rows={[
-            ["Host name", <Copyable key="host" text={found.hostname} what="host name" />],
-            ["IPv6", found.ipv6 ? <Copyable key="six" text={found.ipv6} what="address" /> : "none"],
-            ["Region", found.region],
-            ["Created", <Ago key="created" time={found.created} />],
+            ["Host name", <Copyable key="host" text={balancer.hostname} what="host name" />],
+            ["IPv6", balancer.ipv6 ? <Copyable key="six" text={balancer.ipv6} what="address" /> : "none"],
+            ["Region", balancer.region],
+            ["Created", <Ago key="created" time={balancer.created} />],
           ]}
         />
       </Card>

@@ -18,7 +18,7 @@ export const balancers = (search: Search = {}) =>
     placeholderData: keepPreviousData,
   });
 
-export const balancer = (id: number) => queryOptions({ queryKey: ["nodebalancers", "one", id, "view"], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}", { params: path(id) })) });
+export const balancerById = (id: number) => queryOptions({ queryKey: ["nodebalancers", "one", id, "view"], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}", { params: path(id) })) });
 export const configs = (id: number) => queryOptions({ queryKey: ["nodebalancers", "one", id, "configs"], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}/configs", { params: path(id) })) });
 export const nodes = (id: number, configId: number) =>
   queryOptions({ queryKey: ["nodebalancers", "one", id, "nodes", configId], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}/configs/{configId}/nodes", { params: inside(id, configId) })), refetchInterval: 30_000 });

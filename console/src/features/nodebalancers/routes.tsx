@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { balancer, balancers, configs } from "./queries";
+import { balancerById, balancers, configs } from "./queries";
 
 const search = listSearch("tag");
 const number = { parse: ({ id }: { id: string }) => ({ id: Number(id) }), stringify: ({ id }: { id: number }) => ({ id: String(id) }) };
@@ -24,7 +24,7 @@ const view = createRoute({
   path: "/nodebalancers/$id",
   params: number,
   loader: ({ context, params }) => {
-    void context.cache.prefetchQuery(balancer(params.id));
+    void context.cache.prefetchQuery(balancerById(params.id));
     void context.cache.prefetchQuery(configs(params.id));
   },
   component: detail,

@@ -33,7 +33,7 @@ export default function List() {
       ) : (
         <div className={css.groups}>
           {GROUPS.map(([severity, title]) => (
-            <Group key={severity} title={title} entries={all.filter((one) => one.severity === severity)} />
+            <Group key={severity} title={title} entries={all.filter((notification) => notification.severity === severity)} />
           ))}
         </div>
       )}
@@ -46,15 +46,15 @@ function Group({ title, entries }: { title: string; entries: Notification[] }) {
   return (
     <Card title={title}>
       <ul className={css.list}>
-        {entries.map((one) => (
-          <li key={nameOf(one)} data-severity={one.severity}>
-            <Icon name={one.severity === "critical" ? "warn" : "bell"} size={16} />
+        {entries.map((notification) => (
+          <li key={nameOf(notification)} data-severity={notification.severity}>
+            <Icon name={notification.severity === "critical" ? "warn" : "bell"} size={16} />
             <div>
-              <NotificationText notification={one} />
-              {one.body && one.body !== one.message && <p className={css.body}>{one.body}</p>}
+              <NotificationText notification={notification} />
+              {notification.body && notification.body !== notification.message && <p className={css.body}>{notification.body}</p>}
               <p className="quiet">
-                {words(one.type)}
-                {one.until && `, until ${fullTime(one.until)}`}
+                {words(notification.type)}
+                {notification.until && `, until ${fullTime(notification.until)}`}
               </p>
             </div>
           </li>

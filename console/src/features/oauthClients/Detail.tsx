@@ -13,20 +13,20 @@ import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { SecretDialog } from "../../ui/SecretDialog";
 import { usePermissions } from "../profile/permissions";
 import css from "./Detail.module.css";
-import { change, type Client, client, remove, resetSecret, sendThumbnail } from "./queries";
+import { change, type Client, clientById, remove, resetSecret, sendThumbnail } from "./queries";
 
 const route = getRouteApi("/oauth-clients/$id");
 const BACK = { to: "/oauth-clients", label: "OAuth clients" };
 
 export default function Detail() {
   const { id } = route.useParams();
-  const query = useQuery(client(id));
+  const query = useQuery(clientById(id));
   const navigate = useNavigate();
   const cache = useQueryClient();
   const held = usePermissions().account();
   const [confirming, setConfirming] = useState(false);
-  const one = query.data;
-  if (!one)
+  const client = query.data;
+  if (!client)
     return (
       <Page title="OAuth client" back={BACK}>
         {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={160} radius={10} />}
@@ -34,9 +34,9 @@ export default function Detail() {
     );
   return (
     <Page
-      title={one.label}
+      title={client.label}
       back={BACK}
-      lead={one.public ? "A public client: it keeps no secret" : "A confidential client"}
+      lead={client.public ? "A public client: it keeps no secret" : "A confidential client"}
       actions={
         <Disabled reason={held}>
           <Button variant="default" onClick={() => setConfirming(true)}>
@@ -46,17 +46,17 @@ export default function Detail() {
       }
     >
       <div className={css.grid}>
-        <Edit of={one} />
+        <Edit client={client} />
         <div className={css.side}>
-          <Identity of={one} held={held} />
-          <Picture of={one} held={held} />
+          <Identity client={client} held={held} />
+          <Picture client={client} held={held} />
         </div>
       </div>
       <ConfirmByLabel
         opened={confirming}
         onClose={() => setConfirming(false)}
         verb="Delete"
-        label={one.label}
+        label={client.label}
         lost={<p>Everybody who has allowed it loses the tokens that it holds.</p>}
         onConfirm={async () => {
           await remove(id);
@@ -68,10 +68,10 @@ export default function Detail() {
   );
 }
 
-function Edit({ of }: { of: Client }) {
+function Edit({ client }: { client: Client }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: { label: of.label, redirect_uri: of.redirect_uri } });
-  const sending = useSending(form, (values) => change(of.id, values), async () => {
+  const form = useForm({ initialValues: { label: client.label, redirect_uri: client.redirect_uri } });
+  const sending = useSending(form, (values) => change(client.id, values), async () => {
     await cache.invalidateQueries({ queryKey: ["oauthClients"] });
     notifications.show({ message: "The app is saved", color: "croft" });
   });
@@ -83,15 +83,15 @@ function Edit({ of }: { of: Client }) {
   );
 }
 
-function Identity({ of, held }: { of: Client; held: string | undefined }) {
+function Identity({ client, held }: { client: Client; held: string | undefined }) {
   const [asking, setAsking] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
   return (
     <Card title="Identity">
       <p className={css.id}>
-        Client id <Copyable text={of.id} what="client id" />
+        Client id <Copyable text={client.id} what="client id" />
       </p>
-      <Disabled reason={held ?? (of.public && "A public client has no secret.")}>
+      <Disabled reason={held ?? (client.public && "A public client has no secret.")}>
         <Button variant="default" onClick={() => setAsking(true)}>
           New secret
         </Button>
@@ -100,16 +100,16 @@ function Identity({ of, held }: { of: Client; held: string | undefined }) {
         opened={asking}
         onClose={() => setAsking(false)}
         verb="Make a new secret for"
-        label={of.label}
+        label={client.label}
         lost={<p>The present secret ends at once: the app cannot get tokens until it has the new one.</p>}
-        onConfirm={async () => setSecret((await resetSecret(of.id)).secret)}
+        onConfirm={async () => setSecret((await resetSecret(client.id)).secret)}
       />
       <SecretDialog title="Secret of the app" what="client secret" secret={secret} onDone={() => setSecret(null)} />
     </Card>
   );
 }
 
-function Picture({ of, held }: { of: Client; held: string | undefined }) {
+function Picture({ client, held }: { client: Client; held: string | undefined }) {
   const cache = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
   const [turn, setTurn] = useState(0);
@@ -117,9 +117,9 @@ function Picture({ of, held }: { of: Client; held: string | undefined }) {
     if (!file) return;
     setProblem(null);
     try {
-      await sendThumbnail(of.id, file);
+      await sendThumbnail(client.id, file);
       setTurn(turn + 1);
-      await cache.invalidateQueries({ queryKey: ["oauthClients", "one", of.id] });
+      await cache.invalidateQueries({ queryKey: ["oauthClients", "one", client.id] });
     } catch (error) {
       setProblem(error);
     }
@@ -127,7 +127,7 @@ function Picture({ of, held }: { of: Client; held: string | undefined }) {
   return (
     <Card title="Picture">
       <div className={css.picture}>
-        {of.thumbnail_url ? <img src={`/v4/account/oauth-clients/${of.id}/thumbnail?${turn}`} alt={`Picture of ${of.label}`} width={64} height={64} /> : <span className={css.none} aria-hidden="true">{of.label.charAt(0).toUpperCase()}</span>}
+        {client.thumbnail_url ? <img src={`/v4/account/oauth-clients/${client.id}/thumbnail?${turn}`} alt={`Picture of ${client.label}`} width={64} height={64} /> : <span className={css.none} aria-hidden="true">{client.label.charAt(0).toUpperCase()}</span>}
         <div>
           <p className="quiet">PNG, JPEG or GIF, at most 512 kB. Shown where it asks for access.</p>
           <FileButton onChange={(file) => void send(file)} accept="image/png,image/jpeg,image/gif" inputProps={{ "aria-label": "Picture file" }}>

@@ -13,7 +13,7 @@ export const clients = (search: ListSearch = {}) =>
   });
 
 const at = (clientId: string) => ({ params: { path: { clientId } } });
-export const client = (id: string) => queryOptions({ queryKey: ["oauthClients", "one", id], queryFn: () => body(api.GET("/account/oauth-clients/{clientId}", at(id))) });
+export const clientById = (id: string) => queryOptions({ queryKey: ["oauthClients", "one", id], queryFn: () => body(api.GET("/account/oauth-clients/{clientId}", at(id))) });
 
 export const create = (wanted: Schemas["OAuthClientCreate"]) => body(api.POST("/account/oauth-clients", { body: wanted, params: { header: once() } }));
 export const change = (id: string, wanted: Schemas["OAuthClientUpdate"]) => body(api.PUT("/account/oauth-clients/{clientId}", { ...at(id), body: wanted }));

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { client, clients } from "./queries";
+import { clientById, clients } from "./queries";
 
 const list = createRoute({
   getParentRoute: () => root,
@@ -16,7 +16,7 @@ const create = createRoute({ getParentRoute: () => root, path: "/oauth-clients/n
 const view = createRoute({
   getParentRoute: () => root,
   path: "/oauth-clients/$id",
-  loader: ({ context, params }) => void context.cache.prefetchQuery(client(params.id)),
+  loader: ({ context, params }) => void context.cache.prefetchQuery(clientById(params.id)),
   component: lazyRouteComponent(() => import("./Detail")),
 });
 

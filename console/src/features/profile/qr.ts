@@ -17,7 +17,7 @@ for (let power = 0, value = 1; power < 255; power++) {
   LOG[value] = power;
   value = (value << 1) ^ (value & 0x80 ? 0x11d : 0);
 }
-const times = (one: number, other: number): number => (one && other ? EXP[LOG[one]! + LOG[other]!]! : 0);
+const times = (left: number, right: number): number => (left && right ? EXP[LOG[left]! + LOG[right]!]! : 0);
 
 /** The remainder of the data divided by the generator polynomial over GF(256). */
 export function correction(data: readonly number[], count: number): number[] {
@@ -58,7 +58,7 @@ function codewords(bytes: Uint8Array, shape: (typeof VERSIONS)[number]): number[
 /** Rows of dark (true) and light modules, without the quiet zone around. */
 export function qr(text: string): boolean[][] {
   const bytes = new TextEncoder().encode(text);
-  const shape = VERSIONS.find((one) => bytes.length + 2 <= one.data);
+  const shape = VERSIONS.find((version) => bytes.length + 2 <= version.data);
   if (!shape) throw new Error("too long for a QR code");
   const size = 17 + 4 * shape.version;
   const dark: (boolean | undefined)[][] = Array.from({ length: size }, () => new Array<boolean | undefined>(size));

@@ -152,7 +152,7 @@ function Clock() {
         </span>
         {STEPS.map(([name, seconds]) => button(name, () => advance(seconds)))}
       </div>
-      <p className={css.said} role="status">
+      <p className={css.outcome} role="status">
         {outcome || "Moving forward does all that falls due on the way, bills included."}
       </p>
       {problem !== null && <ErrorMessage error={problem} />}

@@ -15,7 +15,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { words } from "../../ui/words";
 import { usePermissions } from "../profile/permissions";
 import css from "./StackScript.module.css";
-import { remove, revisions, type StackScript, stackscript } from "./queries";
+import { remove, revisions, type StackScript, stackscriptById } from "./queries";
 
 const route = getRouteApi("/stackscripts/$id");
 const BACK = { to: "/stackscripts", label: "StackScripts" };
@@ -25,7 +25,7 @@ export default function Detail() {
   const navigate = useNavigate();
   const cache = useQueryClient();
   const permissions = usePermissions();
-  const query = useQuery(stackscript(id));
+  const query = useQuery(stackscriptById(id));
   const [confirming, setConfirming] = useState(false);
   const script = query.data;
   if (!script)

@@ -8,13 +8,13 @@ import { notify } from "../../ui/notify";
 import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { images } from "../instances/queries";
 import css from "./StackScript.module.css";
-import { create, type StackScript, stackscript, update } from "./queries";
+import { create, type StackScript, stackscriptById, update } from "./queries";
 
 const START = "#!/bin/sh\n# <UDF name=\"hostname\" label=\"Name of the machine\" example=\"web-1\" default=\"\" />\nset -eu\n\n";
 
 export default function Edit() {
   const { id } = useParams({ strict: false });
-  const query = useQuery({ ...stackscript(Number(id)), enabled: id !== undefined });
+  const query = useQuery({ ...stackscriptById(Number(id)), enabled: id !== undefined });
   if (id === undefined) return <Editor />;
   if (query.data) return <Editor key={query.data.updated} script={query.data} />;
   return (

@@ -14,7 +14,7 @@ export const stackscripts = (search: Search = {}) =>
     queryFn: () => body(api.GET("/compute/stackscripts", { params: listCall(search, ["label", "description"], search.kind === "community" ? { is_public: true } : { mine: true }) })),
   });
 
-export const stackscript = (id: number) =>
+export const stackscriptById = (id: number) =>
   queryOptions({
     queryKey: ["stackscripts", "one", id],
     queryFn: () => body(api.GET("/compute/stackscripts/{stackscriptId}", { params: { path: { stackscriptId: id } } })),

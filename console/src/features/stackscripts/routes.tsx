@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { stackscript, stackscripts } from "./queries";
+import { stackscriptById, stackscripts } from "./queries";
 
 const search = listSearch("kind");
 const number = { parse: ({ id }: { id: string }) => ({ id: Number(id) }), stringify: ({ id }: { id: number }) => ({ id: String(id) }) };
@@ -26,7 +26,7 @@ const view = createRoute({
   getParentRoute: () => root,
   path: "/stackscripts/$id",
   params: number,
-  loader: ({ context, params }) => void context.cache.prefetchQuery(stackscript(params.id)),
+  loader: ({ context, params }) => void context.cache.prefetchQuery(stackscriptById(params.id)),
   component: lazyRouteComponent(() => import("./Detail")),
 });
 

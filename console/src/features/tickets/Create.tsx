@@ -33,7 +33,7 @@ export default function Create() {
       <Card>
         <Fields>
           <TextInput label="What it is about" description="One line, at most 64 letters" autoComplete="off" {...form.getInputProps("summary")} />
-          <Select label="Instance" description="If it is about one" placeholder="None" data={machines.map((one) => ({ value: String(one.id), label: one.label }))} searchable clearable clearButtonProps={{ "aria-label": "No instance" }} {...form.getInputProps("compute_id")} />
+          <Select label="Instance" description="If it is about one" placeholder="None" data={machines.map((instance) => ({ value: String(instance.id), label: instance.label }))} searchable clearable clearButtonProps={{ "aria-label": "No instance" }} {...form.getInputProps("compute_id")} />
           <Textarea label="What the matter is" description="What you did, what you expected, and what happened instead" autosize minRows={6} {...form.getInputProps("description")} />
           <Files files={files} onChange={setFiles} />
         </Fields>

@@ -31,17 +31,17 @@ const COLUMNS: Column<Ticket>[] = [
   {
     key: "summary",
     header: "Ticket",
-    csv: (one) => one.summary,
-    cell: (one) => (
-      <TwoLines under={`${one.id}, opened by ${one.opened_by}`}>
-        <RowLink to={`/tickets/${one.id}`}>{one.summary}</RowLink>
+    csv: (ticket) => ticket.summary,
+    cell: (ticket) => (
+      <TwoLines under={`${ticket.id}, opened by ${ticket.opened_by}`}>
+        <RowLink to={`/tickets/${ticket.id}`}>{ticket.summary}</RowLink>
       </TwoLines>
     ),
   },
-  { key: "status", header: "State", width: 120, csv: (one) => one.status, cell: (one) => <State ticket={one} /> },
-  { key: "entity", header: "About", phone: "hide", csv: (one) => one.entity?.label, cell: (one) => <About ticket={one} /> },
-  { key: "opened", header: "Opened", sort: "opened", phone: "hide", csv: (one) => one.opened, cell: (one) => <Ago time={one.opened} /> },
-  { key: "updated", header: "Last written", sort: "updated", csv: (one) => one.updated, cell: (one) => <TwoLines under={one.updated_by ?? ""}><Ago time={one.updated} /></TwoLines> },
+  { key: "status", header: "State", width: 120, csv: (ticket) => ticket.status, cell: (ticket) => <State ticket={ticket} /> },
+  { key: "entity", header: "About", phone: "hide", csv: (ticket) => ticket.entity?.label, cell: (ticket) => <About ticket={ticket} /> },
+  { key: "opened", header: "Opened", sort: "opened", phone: "hide", csv: (ticket) => ticket.opened, cell: (ticket) => <Ago time={ticket.opened} /> },
+  { key: "updated", header: "Last written", sort: "updated", csv: (ticket) => ticket.updated, cell: (ticket) => <TwoLines under={ticket.updated_by ?? ""}><Ago time={ticket.updated} /></TwoLines> },
 ];
 
 function About({ ticket }: { ticket: Ticket }) {
@@ -66,8 +66,8 @@ export default function List() {
         name="tickets"
         columns={COLUMNS}
         query={query}
-        rowKey={(one) => one.id}
-        rowLabel={(one) => one.summary}
+        rowKey={(ticket) => ticket.id}
+        rowLabel={(ticket) => ticket.summary}
         search={search}
         filtered={Boolean(search.status)}
         filters={<SegmentedControl aria-label="State of tickets" data={STATES} value={search.status ?? ""} onChange={(status) => void navigate({ search: (before) => ({ ...before, status: status || undefined, page: undefined }), replace: true })} />}

@@ -15,7 +15,7 @@ import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { placeOf } from "../../ui/places";
 import { Files } from "./Files";
 import { State } from "./List";
-import { attach, attachment, close, isOpen, replies, reply, ticket, type Ticket } from "./queries";
+import { attach, attachment, close, isOpen, replies, reply, type Ticket, ticketById } from "./queries";
 import css from "./Tickets.module.css";
 
 const route = getRouteApi("/tickets/$id");
@@ -23,36 +23,36 @@ const BACK = { to: "/tickets", label: "Tickets" };
 
 export default function Thread() {
   const { id } = route.useParams();
-  const query = useQuery(ticket(id));
+  const query = useQuery(ticketById(id));
   const answers = useQuery(replies(id));
   const [closing, setClosing] = useState(false);
-  const one = query.data;
+  const ticket = query.data;
   if (query.isError)
     return (
       <Page title="Ticket" back={BACK}>
         <ErrorMessage error={query.error} again={() => void query.refetch()} />
       </Page>
     );
-  if (!one)
+  if (!ticket)
     return (
       <Page title="Ticket" back={BACK}>
         <Skeleton height={240} radius={10} />
       </Page>
     );
-  const place = placeOf(one.entity);
+  const place = placeOf(ticket.entity);
   return (
     <Page
-      title={one.summary}
+      title={ticket.summary}
       back={BACK}
       lead={
         <span className={css.lead}>
-          <State ticket={one} /> Ticket {one.id}
-          {one.entity && <span>about {place ? <Link to={place}>{one.entity.label}</Link> : one.entity.label}</span>}
+          <State ticket={ticket} /> Ticket {ticket.id}
+          {ticket.entity && <span>about {place ? <Link to={place}>{ticket.entity.label}</Link> : ticket.entity.label}</span>}
         </span>
       }
       actions={
-        isOpen(one) && (
-          <Disabled reason={!one.closable && "Only the support staff can close this ticket"}>
+        isOpen(ticket) && (
+          <Disabled reason={!ticket.closable && "Only the support staff can close this ticket"}>
             <Button variant="default" leftSection={<Icon name="check" size={16} />} onClick={() => setClosing(true)}>
               Close ticket
             </Button>
@@ -62,17 +62,17 @@ export default function Thread() {
     >
       <div className={css.thread}>
         <ol className={css.messages} aria-label="Conversation">
-          <Message who={one.opened_by} when={one.opened} text={one.description}>
-            <Attachments ticket={one} />
+          <Message who={ticket.opened_by} when={ticket.opened} text={ticket.description}>
+            <Attachments ticket={ticket} />
           </Message>
           {(answers.data?.data ?? []).map((answer) => (
             <Message key={answer.id} who={answer.created_by} when={answer.created} text={answer.description} staff={answer.from_compute} />
           ))}
         </ol>
         {answers.isError && <ErrorMessage error={answers.error} again={() => void answers.refetch()} />}
-        {isOpen(one) ? <Answer id={id} /> : <Card><p className={css.closed}><Icon name="check" size={16} /> Closed {one.closed && <Ago time={one.closed} />}. <Link to="/tickets/new">Open another one</Link> if there is more.</p></Card>}
+        {isOpen(ticket) ? <Answer id={id} /> : <Card><p className={css.closed}><Icon name="check" size={16} /> Closed {ticket.closed && <Ago time={ticket.closed} />}. <Link to="/tickets/new">Open another one</Link> if there is more.</p></Card>}
       </div>
-      {closing && <Closing ticket={one} onDone={() => setClosing(false)} />}
+      {closing && <Closing ticket={ticket} onDone={() => setClosing(false)} />}
     </Page>
   );
 }

@@ -34,7 +34,7 @@ export const tickets = (search: Search = {}) =>
 
 const path = (id: number) => ({ path: { ticketId: id } });
 
-export const ticket = (id: number) => queryOptions({ queryKey: ["tickets", "one", id, "view"], queryFn: () => body(api.GET("/support/tickets/{ticketId}", { params: path(id) })) });
+export const ticketById = (id: number) => queryOptions({ queryKey: ["tickets", "one", id, "view"], queryFn: () => body(api.GET("/support/tickets/{ticketId}", { params: path(id) })) });
 
 export const replies = (id: number) =>
   queryOptions({ queryKey: ["tickets", "one", id, "replies"], queryFn: () => body(api.GET("/support/tickets/{ticketId}/replies", { params: { ...path(id), query: { page_size: 100 } } })) });

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { replies, ticket, tickets } from "./queries";
+import { replies, ticketById, tickets } from "./queries";
 
 const search = listSearch("status");
 
@@ -26,7 +26,7 @@ const view = createRoute({
   path: "/tickets/$id",
   params: { parse: ({ id }) => ({ id: Number(id) }), stringify: ({ id }) => ({ id: String(id) }) },
   loader: ({ context, params }) => {
-    void context.cache.prefetchQuery(ticket(params.id));
+    void context.cache.prefetchQuery(ticketById(params.id));
     void context.cache.prefetchQuery(replies(params.id));
   },
   component: lazyRouteComponent(() => import("./Thread")),

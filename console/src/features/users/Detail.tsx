@@ -13,7 +13,7 @@ import { type Column, Table } from "../../ui/Table";
 import { usePermissions } from "../profile/permissions";
 import { profile } from "../profile/queries";
 import { GrantsCard } from "./GrantsCard";
-import { change, type Login, logins, remove, type User, user } from "./queries";
+import { change, type Login, logins, remove, type User, userByName } from "./queries";
 import css from "./Users.module.css";
 
 const route = getRouteApi("/users/$name");
@@ -26,7 +26,7 @@ const LOGINS: Column<Login>[] = [
 
 export default function Detail() {
   const { name } = route.useParams();
-  const query = useQuery(user(name));
+  const query = useQuery(userByName(name));
   const you = useQuery(profile).data?.username === name;
   const navigate = useNavigate();
   const cache = useQueryClient();

@@ -115,17 +115,17 @@ function Matrix({ name, given, held }: { name: string; given: Grants; held: stri
                     {title}
                   </th>
                 </tr>
-                {given[kind].map((one) => (
-                  <tr key={one.id}>
-                    <th scope="row">{one.label ?? one.id}</th>
+                {given[kind].map((objectGrant) => (
+                  <tr key={objectGrant.id}>
+                    <th scope="row">{objectGrant.label ?? objectGrant.id}</th>
                     {LEVELS.map(([level, word]) => (
                       <td key={word}>
                         <input
                           type="radio"
-                          name={`${kind}-${one.id}`}
-                          aria-label={`${one.label ?? one.id}: ${word}`}
-                          checked={levelOf(kind, one.id, one.permissions) === level}
-                          onChange={() => setLevels({ ...levels, [`${kind}:${one.id}`]: level })}
+                          name={`${kind}-${objectGrant.id}`}
+                          aria-label={`${objectGrant.label ?? objectGrant.id}: ${word}`}
+                          checked={levelOf(kind, objectGrant.id, objectGrant.permissions) === level}
+                          onChange={() => setLevels({ ...levels, [`${kind}:${objectGrant.id}`]: level })}
                         />
                       </td>
                     ))}

@@ -16,7 +16,7 @@ export const users = (search: ListSearch = {}) =>
   });
 
 const at = (username: string) => ({ params: { path: { username } } });
-export const user = (name: string) => queryOptions({ queryKey: ["users", "one", name, "view"], queryFn: () => body(api.GET("/account/users/{username}", at(name))) });
+export const userByName = (name: string) => queryOptions({ queryKey: ["users", "one", name, "view"], queryFn: () => body(api.GET("/account/users/{username}", at(name))) });
 /** An unrestricted user has none: null. */
 export const grantsOf = (name: string) => queryOptions({ queryKey: ["users", "one", name, "grants"], queryFn: async () => (await body(api.GET("/account/users/{username}/grants", at(name)))) ?? null });
 export const logins = queryOptions({ queryKey: ["users", "logins"], queryFn: () => body(api.GET("/account/logins", { params: { query: { page_size: 500 } } })) });

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
 import { listSearch } from "../../ui/search";
-import { user, users } from "./queries";
+import { userByName, users } from "./queries";
 
 const list = createRoute({
   getParentRoute: () => root,
@@ -16,7 +16,7 @@ const invite = createRoute({ getParentRoute: () => root, path: "/users/new", com
 const view = createRoute({
   getParentRoute: () => root,
   path: "/users/$name",
-  loader: ({ context, params }) => void context.cache.prefetchQuery(user(params.name)),
+  loader: ({ context, params }) => void context.cache.prefetchQuery(userByName(params.name)),
   component: lazyRouteComponent(() => import("./Detail")),
 });
 

@@ -25,21 +25,21 @@ function toBody(values: typeof START, isNew: boolean): Schemas["Clone"] {
   return { region, type, backups_enabled, private_ip, ...(label ? { label } : {}) };
 }
 
-export default function Clone({ one, onClose }: DialogProps) {
+export default function Clone({ instance, onClose }: DialogProps) {
   const [into, setInto] = useState("new");
   const isNew = into === "new";
-  const form = useForm({ initialValues: { ...START, region: one.region, type: one.type, backups_enabled: one.backups.enabled } });
+  const form = useForm({ initialValues: { ...START, region: instance.region, type: instance.type, backups_enabled: instance.backups.enabled } });
   const offered = useQuery(types).data?.data ?? [];
-  const others = (useQuery(instances()).data?.data ?? []).filter((other) => other.id !== one.id);
+  const others = (useQuery(instances()).data?.data ?? []).filter((other) => other.id !== instance.id);
   const wanted = toBody(form.values, isNew);
   const [asked] = useDebouncedValue(wanted, 250);
   const isWhole = isNew || form.values.compute_id !== "";
-  const plan = useQuery({ ...cloning(one.id, asked), placeholderData: keepPreviousData, enabled: isWhole });
+  const plan = useQuery({ ...cloning(instance.id, asked), placeholderData: keepPreviousData, enabled: isWhole });
   const planErrors = plan.isError ? toFields(plan.error, Object.keys(START)) : { fields: {}, rest: [] };
   const errorOf = (field: keyof typeof START) => form.errors[field] ?? (planErrors.fields as Record<string, string>)[field];
-  const sending = useSending(form, () => clone(one.id, wanted), useBegun(onClose, `${one.label} is being cloned`));
+  const sending = useSending(form, () => clone(instance.id, wanted), useBegun(onClose, `${instance.label} is being cloned`));
   return (
-    <FormDialog title={`Clone ${one.label}`} size="lg" sending={sending} submit="Clone" onClose={onClose} held={isWhole ? plan.isError && "The server would refuse this" : "Choose an instance to clone into"}>
+    <FormDialog title={`Clone ${instance.label}`} size="lg" sending={sending} submit="Clone" onClose={onClose} held={isWhole ? plan.isError && "The server would refuse this" : "Choose an instance to clone into"}>
       <SegmentedControl
         aria-label="Where the copy goes"
         value={into}

@@ -11,18 +11,18 @@ import { mutate, mutating } from "../operationQueries";
 import { cost, legacyTypes, types } from "../queries";
 import { type DialogProps, useBegun } from "./done";
 
-export default function Mutate({ one, onClose }: DialogProps) {
+export default function Mutate({ instance, onClose }: DialogProps) {
   const form = useForm({ initialValues: { allow_auto_disk_resize: true } });
-  const plan = useQuery(mutating(one.id));
-  const paid = useQuery(cost(one.id));
-  const old = useQuery(legacyTypes).data?.data.find((type) => type.id === one.type);
-  const next = useQuery(types).data?.data.find((type) => type.id === old?.successor);
-  const sending = useSending(form, ({ allow_auto_disk_resize }) => mutate(one.id, allow_auto_disk_resize), useBegun(onClose, `${one.label} is being upgraded`));
+  const plan = useQuery(mutating(instance.id));
+  const paid = useQuery(cost(instance.id));
+  const oldType = useQuery(legacyTypes).data?.data.find((type) => type.id === instance.type);
+  const next = useQuery(types).data?.data.find((type) => type.id === oldType?.successor);
+  const sending = useSending(form, ({ allow_auto_disk_resize }) => mutate(instance.id, allow_auto_disk_resize), useBegun(onClose, `${instance.label} is being upgraded`));
   return (
-    <FormDialog title={`Upgrade ${one.label}`} sending={sending} submit="Upgrade" onClose={onClose} held={plan.isError && "The server would refuse this"}>
+    <FormDialog title={`Upgrade ${instance.label}`} sending={sending} submit="Upgrade" onClose={onClose} held={plan.isError && "The server would refuse this"}>
       {next && (
         <p>
-          From {one.specs.vcpus} vCPU, {size(one.specs.memory)} and {size(one.specs.disk)} to {next.vcpus} vCPU, {size(next.memory)} and {size(next.disk)}. {one.status === "running" && "It is restarted."}
+          From {instance.specs.vcpus} vCPU, {size(instance.specs.memory)} and {size(instance.specs.disk)} to {next.vcpus} vCPU, {size(next.memory)} and {size(next.disk)}. {instance.status === "running" && "It is restarted."}
         </p>
       )}
       <Checkbox label="Let the disk grow with the plan" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />

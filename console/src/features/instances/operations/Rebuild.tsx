@@ -9,10 +9,10 @@ import { rebuild } from "../operationQueries";
 import css from "../Settings.module.css";
 import { type DialogProps, useBegun } from "./done";
 
-export default function Rebuild({ one, onClose }: DialogProps) {
+export default function Rebuild({ instance, onClose }: DialogProps) {
   const form = useForm({
     initialValues: {
-      image: one.image ?? "compute/debian12",
+      image: instance.image ?? "compute/debian12",
       root_pass: "",
       authorized_keys: [] as string[],
       authorized_users: [] as string[],
@@ -24,13 +24,13 @@ export default function Rebuild({ one, onClose }: DialogProps) {
   const only = useImagesOf(form.values.stackscript_id);
   const sending = useSending(
     form,
-    ({ stackscript_id, stackscript_data, ...rest }) => rebuild(one.id, stackscript_id === null ? rest : { ...rest, stackscript_id, stackscript_data: stackscript_data as Record<string, never> }),
-    useBegun(onClose, `${one.label} is being rebuilt`),
+    ({ stackscript_id, stackscript_data, ...rest }) => rebuild(instance.id, stackscript_id === null ? rest : { ...rest, stackscript_id, stackscript_data: stackscript_data as Record<string, never> }),
+    useBegun(onClose, `${instance.label} is being rebuilt`),
   );
   return (
-    <FormDialog title={`Rebuild ${one.label}`} size="lg" sending={sending} submit="Rebuild" onClose={onClose} loses confirm={one.label}>
+    <FormDialog title={`Rebuild ${instance.label}`} size="lg" sending={sending} submit="Rebuild" onClose={onClose} loses confirm={instance.label}>
       <ul className={css.lost}>
-        <li>All its disks, up to {size(one.specs.disk)}, and all its configurations are lost.</li>
+        <li>All its disks, up to {size(instance.specs.disk)}, and all its configurations are lost.</li>
         <li>Its addresses, its backups and its price stay.</li>
       </ul>
       <div className={css.pairs}>

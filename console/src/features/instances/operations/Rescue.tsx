@@ -13,17 +13,17 @@ import { type DialogProps, useBegun } from "./done";
 /** The last slot is the rescue system's own. */
 const OFFERED = SLOTS.slice(0, 7);
 
-export default function Rescue({ one, onClose }: DialogProps) {
-  const known = useQuery(disks(one.id)).data?.data ?? [];
-  const volumes = useQuery(volumesOf(one.id)).data?.data ?? [];
+export default function Rescue({ instance, onClose }: DialogProps) {
+  const diskList = useQuery(disks(instance.id)).data?.data ?? [];
+  const volumes = useQuery(volumesOf(instance.id)).data?.data ?? [];
   const form = useForm({ initialValues: { devices: null as Record<string, string> | null } });
   // Until something is chosen, the disks are in the slots in their order.
-  const chosen = form.values.devices ?? Object.fromEntries(known.slice(0, OFFERED.length).map((disk, place) => [OFFERED[place] ?? "", `disk:${disk.id}`]));
-  const sending = useSending(form, () => rescue(one.id, toDevices(chosen)), useBegun(onClose, `${one.label} boots into the rescue system`));
-  const options = [...known.map((disk) => ({ value: `disk:${disk.id}`, label: disk.label })), ...volumes.map((volume) => ({ value: `volume:${volume.id}`, label: `${volume.label} (volume)` }))];
+  const chosen = form.values.devices ?? Object.fromEntries(diskList.slice(0, OFFERED.length).map((disk, place) => [OFFERED[place] ?? "", `disk:${disk.id}`]));
+  const sending = useSending(form, () => rescue(instance.id, toDevices(chosen)), useBegun(onClose, `${instance.label} boots into the rescue system`));
+  const options = [...diskList.map((disk) => ({ value: `disk:${disk.id}`, label: disk.label })), ...volumes.map((volume) => ({ value: `volume:${volume.id}`, label: `${volume.label} (volume)` }))];
   return (
-    <FormDialog title={`Rescue ${one.label}`} size="lg" sending={sending} submit={one.status === "offline" ? "Boot into rescue" : "Reboot into rescue"} onClose={onClose}>
-      <p>{one.status === "offline" ? "It boots" : "It is rebooted"} into a small system with these disks beside it. The next usual boot is from its configuration again.</p>
+    <FormDialog title={`Rescue ${instance.label}`} size="lg" sending={sending} submit={instance.status === "offline" ? "Boot into rescue" : "Reboot into rescue"} onClose={onClose}>
+      <p>{instance.status === "offline" ? "It boots" : "It is rebooted"} into a small system with these disks beside it. The next usual boot is from its configuration again.</p>
       <div className={css.pairs}>
         {OFFERED.map((slot) => (
           <Select key={slot} label={slot} data={options} value={chosen[slot] ?? null} clearable placeholder="empty" onChange={(device) => form.setFieldValue("devices", { ...chosen, [slot]: device ?? "" })} error={form.errors[`devices.${slot}`]} />

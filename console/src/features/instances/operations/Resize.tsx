@@ -12,20 +12,20 @@ import { Plans, Sorts, useSort } from "../Plans";
 import { cost } from "../queries";
 import { type DialogProps, useBegun } from "./done";
 
-export default function Resize({ one, onClose }: DialogProps) {
-  const form = useForm({ initialValues: { type: one.type, allow_auto_disk_resize: true } });
+export default function Resize({ instance, onClose }: DialogProps) {
+  const form = useForm({ initialValues: { type: instance.type, allow_auto_disk_resize: true } });
   const [sort, setSort] = useState<string | null>(null);
-  const own = useSort(one.type);
-  const isSame = form.values.type === one.type;
-  const plan = useQuery({ ...resizing(one.id, form.values), placeholderData: keepPreviousData, enabled: !isSame });
-  const paid = useQuery(cost(one.id));
-  const sending = useSending(form, (values) => resize(one.id, values), useBegun(onClose, `${one.label} is being resized`));
+  const ownSort = useSort(instance.type);
+  const isSame = form.values.type === instance.type;
+  const plan = useQuery({ ...resizing(instance.id, form.values), placeholderData: keepPreviousData, enabled: !isSame });
+  const paid = useQuery(cost(instance.id));
+  const sending = useSending(form, (values) => resize(instance.id, values), useBegun(onClose, `${instance.label} is being resized`));
   const refused = !isSame && plan.isError;
   return (
-    <FormDialog title={`Resize ${one.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} held={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
+    <FormDialog title={`Resize ${instance.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} held={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
       {refused ? <ErrorMessage error={plan.error} /> : <PriceChange price={isSame ? { hourly: 0, monthly: 0 } : plan.data?.price} before={paid.data} stale={plan.isFetching} />}
-      <Sorts value={sort ?? own} onChange={setSort} />
-      <Plans sort={sort ?? own} value={form.values.type} onChange={(type) => form.setFieldValue("type", type)} now={one.type} />
+      <Sorts value={sort ?? ownSort} onChange={setSort} />
+      <Plans sort={sort ?? ownSort} value={form.values.type} onChange={(type) => form.setFieldValue("type", type)} now={instance.type} />
       <Checkbox label="Let the disk grow or shrink with the plan" description="If there is one disk besides swap" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />
     </FormDialog>
   );

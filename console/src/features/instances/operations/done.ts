@@ -5,7 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { Instance } from "../../../api/client";
 
 export interface DialogProps {
-  one: Instance;
+  instance: Instance;
   onClose: () => void;
 }
 
