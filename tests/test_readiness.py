@@ -88,3 +88,17 @@ def test_the_trial_leaves_one_row_and_is_made_at_most_once_a_second(own_cloud: C
 def _written(cloud: Cloud) -> list[str]:
     with cloud.runtime.database.read() as db:
         return [row[0] for row in db.raw("SELECT value FROM meta WHERE name = 'write_check'").fetchall()]
+
+
+@pytest.mark.both
+def test_a_cloud_that_was_put_back_is_ready_at_once(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows were replaced, and with them the one that says that this process is at work."""
+    monkeypatch.setattr(readiness, "FRESH_SECONDS", 0.0)
+    cloud.freeze()  # while the clock stands, no queue is looked at, and nobody finds that the row is missing
+    assert cloud.sandbox.post("/_sandbox/snapshots", json={"name": "before"}).status_code == 200
+    assert cloud.sandbox.post("/_sandbox/snapshots/before/restore").status_code == 200
+    assert all(ready(cloud).values())
+    for _ in range(5):
+        assert cloud.sandbox.post("/_sandbox/reset").status_code == 200
+        assert all(ready(cloud).values())
+    assert cloud.sandbox.delete("/_sandbox/snapshots/before").status_code in {200, 204}

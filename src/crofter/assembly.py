@@ -161,7 +161,13 @@ def _first_start(runtime: Runtime) -> FirstLogin | None:
 
 def _control(application: Application, faults: Faults) -> SandboxControl:
     runtime, time_travel = application.runtime, application.time_travel
-    snapshots = SandboxSnapshots(runtime, time_travel, faults, lambda: forget(application, faults))
+    snapshots = SandboxSnapshots(
+        runtime,
+        time_travel,
+        faults,
+        forget=lambda: forget(application, faults),
+        sign_in=application.worker.heartbeat.sign_in,
+    )
     return SandboxControl(runtime, time_travel, faults, snapshots, lambda: reset(application, faults, snapshots))
 
 
@@ -323,6 +329,7 @@ def reset(application: Application, faults: Faults, snapshots: SandboxSnapshots)
         forget(application, faults)
         runtime.rng.restart()
         bootstrap(runtime, before)
+        application.worker.heartbeat.sign_in()  # the list of workers was emptied, too
 
 
 def forget(application: Application, faults: Faults) -> None:

@@ -36,12 +36,21 @@ class Aside(Struct, frozen=True):
 
 
 class SandboxSnapshots:
-    def __init__(self, runtime: Runtime, time_travel: TimeTravel, faults: Faults, forget: Callable[[], None]) -> None:
-        """``forget``: drop what this process keeps in memory of the rows that were."""
+    def __init__(
+        self,
+        runtime: Runtime,
+        time_travel: TimeTravel,
+        faults: Faults,
+        *,
+        forget: Callable[[], None],
+        sign_in: Callable[[], None],
+    ) -> None:
+        """``forget``: drop what this process keeps in memory of the rows that were. ``sign_in``: be a worker again."""
         self._runtime = runtime
         self._time_travel = time_travel
         self._faults = faults
         self._forget = forget
+        self._sign_in = sign_in
         self._kept: Snapshots = snapshots_of(runtime.database)
 
     def all(self) -> list[SnapshotView]:
@@ -74,6 +83,7 @@ class SandboxSnapshots:
                 db.delete(meta.meta, name=_ASIDE)
                 db.raw(f"DELETE FROM {worker.name}")  # who was at work then may be dead; who is, signs in again
                 timekeeping.put_back(self._runtime, db)
+            self._sign_in()  # now, since with a clock that stands the next claim may be long in coming
             self._runtime.rng.go_on(aside.rng)
             self._faults.take_up(aside.faults)
 
