@@ -20,6 +20,8 @@ from crofter.errors import Unavailable
 log = logging.getLogger("crofter")
 
 REFRESH_SECONDS = 10.0
+RETRY_SECONDS = 0.5
+"""As long as there is no copy at all."""
 
 
 class MemoryCopy:
@@ -48,20 +50,22 @@ class MemoryCopy:
             self._connection = fresh
 
     def keep_fresh(self, database: Database) -> None:
-        """Begin to copy again and again, as long as the database can be read."""
+        """Copy now, and again and again as long as the database can be read."""
+        self._try_to_take(database)  # before anybody is served: the database may be silent from the next moment on
 
         def run() -> None:
-            while True:
-                try:
-                    self.take(database)
-                except (Unavailable, TransactionConflict):
-                    pass  # the former copy is what we have
-                except Exception:
-                    log.exception("the catalogue could not be copied")
-                if self._stopped.wait(REFRESH_SECONDS):
-                    return
+            while not self._stopped.wait(RETRY_SECONDS if self._connection is None else REFRESH_SECONDS):
+                self._try_to_take(database)
 
         threading.Thread(target=run, name="catalogue copy", daemon=True).start()
+
+    def _try_to_take(self, database: Database) -> None:
+        try:
+            self.take(database)
+        except (Unavailable, TransactionConflict):
+            pass  # the former copy is what we have
+        except Exception:
+            log.exception("the catalogue could not be copied")
 
     def stop(self) -> None:
         self._stopped.set()
