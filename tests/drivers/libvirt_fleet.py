@@ -14,12 +14,11 @@ import msgspec
 
 from crofter.db import Database
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
-from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.media import ImageFile
+from tests.drivers.host_rows import add_host
 
 NOBODY = 65534
-PLENTY = 10_000_000
 SETTINGS = """host_uuid = "{number:08d}-aaaa-4aaa-8aaa-111111111111"
 auth_unix_rw = "none"
 log_outputs = "3:file:{home}/log"
@@ -83,23 +82,15 @@ class Daemons:
         """Into the table of hosts, as an operator would add them."""
         with database.write() as db:
             for number, region in self.regions.items():
-                db.insert(
-                    tables.host,
-                    id=number,
-                    region=region,
+                add_host(
+                    db,
+                    number,
+                    region,
                     uri=self.uri(number),
                     pool=str(self.pool(number)),
                     volumes=str(self.volumes(region)),
-                    network="user",
-                    forward=None,
                     architecture=os.uname().machine,
-                    vcpus=64,
-                    memory=PLENTY,
-                    disk=PLENTY,
-                    state="up",
                     emulation=True,
-                    resolvers=None,
-                    vlans=None,
                 )
 
     def plug(self, number: int, *, wait: bool = True) -> None:

@@ -16,19 +16,18 @@ from crofter.clock import Clock
 from crofter.db import Database
 from crofter.drivers.hypervisor import DiskRef, DomainRef, VolumeRef
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
-from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.media import ImageFile
 from tests.drivers.fake_libvirt.host import ARCHITECTURE, FakeFleet, FakeHost
 from tests.drivers.fake_libvirt.machines import FakeDomain
 from tests.drivers.fake_libvirt.module import virt
 from tests.drivers.fake_libvirt.storage import File
+from tests.drivers.host_rows import add_host
 from tests.drivers.stalling import Stalled, stalled
 
 from crofter.drivers.hypervisor.libvirt import blank, performing  # isort: skip - once the binding is there
 from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # isort: skip
 from crofter.drivers.hypervisor.libvirt.names import disk, volume  # isort: skip
 
-PLENTY = 10_000_000
 PATIENCE = 20.0
 """Real seconds within which any job ends here, on however busy a machine."""
 
@@ -144,23 +143,15 @@ def write_down(fleet: FakeFleet, database: Database, regions: Iterable[str]) -> 
         for number in (code_of(region) * BLOCK + 1, code_of(region) * BLOCK + 2):
             fleet.add(number)
             with database.write() as db:
-                db.insert(
-                    tables.host,
-                    id=number,
-                    region=region,
+                add_host(
+                    db,
+                    number,
+                    region,
                     uri=fleet.uri(number),
                     pool=f"/pool/{number}",
                     volumes=f"/volumes/{region}",
-                    network="user",
-                    forward=None,
                     architecture=ARCHITECTURE,
-                    vcpus=64,
-                    memory=PLENTY,
-                    disk=PLENTY,
-                    state="up",
                     emulation=False,
-                    resolvers=None,
-                    vlans=None,
                 )
 
 
