@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +13,8 @@ import httpx2
 import psycopg
 import pytest
 
-from crofter.db import Database, Session, answering, deadlines
+from crofter.db import Database, Session, answering, deadlines, memory_copy
 from crofter.db.database import TransactionConflict
-from crofter.db.memory_copy import MemoryCopy
 from crofter.db.postgres import PostgresDatabase
 from crofter.errors import Unavailable
 from tests.databases import PostgresServer
@@ -89,27 +89,39 @@ def test_the_catalogue_is_served_while_the_database_is_silent(own_server: Postgr
             assert seconds < PROMISED_SECONDS
 
 
-def test_a_catalogue_that_could_not_be_read_at_the_start_is_read_soon_after(postgres_server: PostgresServer) -> None:
+def test_the_catalogue_is_copied_before_anybody_is_served_and_soon_again_if_that_failed(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One statement may fail by itself, as with a lock that somebody holds for too long."""
+    monkeypatch.setattr(memory_copy, "REFRESH_SECONDS", 3600.0)
     database = PostgresDatabase(postgres_server.address(postgres_server.create()))
-    failures = [TransactionConflict(), Unavailable()]
-    kept = MemoryCopy()
 
     class Failing:
+        def __init__(self, *failures: Exception) -> None:
+            self.failures = list(failures)
+            self.threads: list[int] = []
+
         def read(self) -> AbstractContextManager[Session]:
-            if failures:
-                raise failures.pop()
+            self.threads.append(threading.get_ident())
+            if self.failures:
+                raise self.failures.pop()
             return database.read()
 
-    kept.keep_fresh(cast("Database", Failing()))
-    with pytest.raises(Unavailable), kept.read():
-        pass
+    def begun(source: Failing) -> memory_copy.MemoryCopy:
+        kept = memory_copy.MemoryCopy()
+        kept.keep_fresh(cast("Database", source))
+        assert source.threads[0] == threading.get_ident(), "who starts the server waits for it"
+        return kept
 
     def can_be_read() -> bool:
         with suppress(Unavailable), kept.read():
             return True
         return False
 
+    kept = begun(Failing())
+    assert can_be_read()
+    kept.stop()
+    kept = begun(Failing(TransactionConflict(), Unavailable()))
     eventually(can_be_read)
     kept.stop()
     database.close()
