@@ -81,9 +81,11 @@ def test_an_asset_is_kept_for_ever_and_an_unknown_one_is_not_the_page(built: Clo
         assert "html" not in missing.headers["content-type"]
 
 
-def test_a_browser_at_the_root_is_led_to_the_console_and_a_program_is_not(built: Cloud) -> None:
+def test_the_root_leads_to_the_console_unless_only_json_is_accepted(built: Cloud) -> None:
     answer = page(built, "/")
     assert (answer.status_code, answer.headers["location"]) == (302, "/console/")
+    for accepted in ("*/*", "text/html,application/xhtml+xml,application/json;q=0.5,*/*;q=0.1"):
+        assert built.sandbox.get("/", headers={"Accept": accepted}).headers["location"] == "/console/"
     assert built.sandbox.get("/", headers={"Accept": "application/json"}).status_code == 404
     assert built.sandbox.post("/console/").status_code == 405
 

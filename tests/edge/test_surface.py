@@ -38,7 +38,7 @@ def test_a_path_is_recognised_in_all_its_spellings(alice: Client, path: str) -> 
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/v4", "/v4/", "/v5/tags", "/v4/tag", "/v4/tags//", "/v4///tags", "/v4/Tags", "/v4tags", "/v4/tags/a/b"],
+    ["/v4", "/v4/", "/v5/tags", "/v4/tag", "/v4/tags//", "/v4///tags", "/v4/Tags", "/v4tags", "/v4/tags/a/b"],
 )
 def test_other_paths_lead_nowhere(alice: Client, path: str) -> None:
     answer = send(str(alice.base_url), request("GET", path, token=alice.headers["authorization"].split()[1]))

@@ -29,6 +29,7 @@ def walk(folder: Path, database: str, *, long: bool, proxy: str | None) -> list[
         steps.use()
         steps.watch()
         steps.signals()
+        steps.restart()
         prometheus = shutil.which("prometheus") if long else None
         if prometheus is None:
             steps.say(f"no Prometheus {'is here' if long else 'in the short form'}: alarms are seen in the metrics")

@@ -37,7 +37,8 @@ def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterato
     text = _exchanged(
         text,
         {
-            "server 127.0.0.1:8420;": " ".join(f"server 127.0.0.1:{port};" for port in ports),
+            **{line: "\n".join(line.replace("8420", str(port)) for port in ports) for line in _upstreams(text)},
+            **({"/var/log/nginx/": f"{folder}/"} if "/var/log/nginx/" in text else {}),
             "listen 443": f"listen 127.0.0.1:{secure}",
             "listen 80": f"listen 127.0.0.1:{plain}",
             "/etc/ssl/cloud.example/fullchain.pem": str(files[0]),
@@ -48,9 +49,9 @@ def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterato
     text = re.sub(r"^ *listen \[::].*\n", "", text, flags=re.MULTILINE)
     kinds = "client_body proxy fastcgi uwsgi scgi".split()
     scratch = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
-    head = f"daemon off; pid {folder}/nginx.pid; error_log stderr; events {{}}\n"
+    head = f"daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; events {{}}\n"
     user = "user root;\n" if os.getuid() == 0 else ""
-    (folder / "nginx.conf").write_text(f"{user}{head}http {{ access_log off; {scratch}\n{text}}}\n")
+    (folder / "nginx.conf").write_text(f"{user}{head}http {{ access_log {folder}/access.log; {scratch}\n{text}}}\n")
     command = [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
     subprocess.run([*command, "-t"], check=True, stderr=subprocess.DEVNULL)
     with _running(command, folder / "nginx.log", secure):
@@ -80,6 +81,10 @@ PROXIES: dict[str, Callable[[str, Path, list[int], Files], AbstractContextManage
     "nginx": nginx,
     "caddy": caddy,
 }
+
+
+def _upstreams(text: str) -> list[str]:
+    return re.findall(r"server 127\.0\.0\.1:8420[^;]*;", text)
 
 
 def _exchanged(text: str, here: Mapping[str, str]) -> str:

@@ -11,9 +11,11 @@ import signal
 import ssl
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +27,16 @@ from tools.walk.places import CROFTER, ROOT, Process, until
 
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 NEW = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
+
+LINKS = (
+    "/login/password?token={}",
+    "/lish/{}",
+    "/uploads/{}",
+    "/v4/account/entity-transfers/{}",
+    "/v4beta/account/service-transfers/{}/accept",
+)
+"""Addresses that hold a secret."""
+SECRET = "0123456789abcdef0123456789abcdef"
 
 IMAGE_BYTES = 10_000_000
 """More than a proxy lets through where it expects no image."""
@@ -175,6 +187,44 @@ class Walk:
         assert self.http.get("/v4/regions").status_code == 200
         assert all(process.process.poll() is None for process in self.apis)
 
+    def restart(self) -> None:
+        """Restart the servers one after another under load. Every request is answered with 200."""
+        if not self.front.startswith("https"):
+            return
+        self._look_up_secrets()
+        seen: Counter[int] = Counter()
+        ended = Event()
+        callers = [Thread(target=self._call_until, args=(ended, seen)) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        try:
+            for at, port in enumerate(self.ports):
+                assert self.apis[at].stop() == 0
+                self.apis[at] = self._process(f"api{at + 1}-again", "serve", "--role", "api", "--port", str(port))
+                self.apis[at].wait_until_ready()
+        finally:
+            ended.set()
+            for caller in callers:
+                caller.join()
+        assert set(seen) == {200}, f"a restart was seen by callers: {seen}"
+        self.say(f"two servers were restarted: {seen[200]} requests were answered with 200, none with anything else")
+
+    def _call_until(self, ended: Event, seen: Counter[int]) -> None:
+        while not ended.is_set():
+            seen[self.http.get("/version").status_code] += 1  # an address without a rate limit
+
+    def _look_up_secrets(self) -> None:
+        """Call addresses that hold secrets; no log of nginx has the secret, and the access log has the calls."""
+        if not self.front.startswith("https"):
+            return
+        for link in LINKS:
+            self.http.get(link.format(SECRET), headers={"Referer": f"{self.front}{link.format(SECRET)}"})
+        logs = sorted(self.folder.glob("*access.log")) + sorted(self.folder.glob("*error.log"))
+        for log in logs:
+            lines = [line for line in log.read_text().splitlines() if SECRET in line]
+            assert not lines, f"{log.name} has a secret: {lines[0]}"
+        assert not logs or any('"GET /login/password"' in log.read_text() for log in logs)
+
     def lose_processes(self) -> None:
         """One of each is killed: callers are served, and what is ordered is done."""
         self.workers.pop().kill()
@@ -198,6 +248,7 @@ class Walk:
     def stop(self) -> None:
         codes = {process.name: process.stop() for process in (*self.apis, *self.workers)}
         assert set(codes.values()) == {0}, codes
+        self._look_up_secrets()  # nginx writes more about a request that no server answers
 
     def after(self) -> None:
         """With everything stopped: another key, the backup put back, the schema of a release."""

@@ -121,8 +121,9 @@ def mounts_of(console: Console) -> dict[str, Any]:
 
 def _root(target: str) -> Any:
     async def app(scope: Any, _receive: Any, send: Any) -> None:
-        wants_page = b"text/html" in dict(scope["headers"]).get(b"accept", b"")
-        if scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and wants_page:
+        accepted = dict(scope["headers"]).get(b"accept", b"")
+        wants_json = b"json" in accepted and b"text/html" not in accepted
+        if scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and not wants_json:
             headers = ((b"location", target.encode()), (b"vary", b"Accept"), ASK_AGAIN)
             await mounts.reply(send, 302, b"", HTML, *headers)
         else:
