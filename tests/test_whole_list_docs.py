@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -14,6 +16,7 @@ from tools import coverage
 
 from crofter import __version__
 from crofter.edge import docspage, openapi
+from crofter.edge.openapi.recorded import recorded
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.document import DOCUMENT
@@ -132,13 +135,28 @@ def test_what_is_shown_is_escaped() -> None:
     assert "<p>a <code>&lt;b&gt;</code> &amp; c</p>" in shown
 
 
+def _curl_bodies() -> dict[str, Any]:
+    """The JSON bodies of the page's examples, by the name of the operation."""
+    shown = re.findall(r'aria-label="Example of (\w+)">(.*?)</pre>', PAGE, re.DOTALL)
+    bodies = {name: re.search(r"-d '(.*)'$", html.unescape(text), re.DOTALL) for name, text in shown}
+    return {name: json.loads(body[1].replace("'\\''", "'")) for name, body in bodies.items() if body}
+
+
+def test_examples_send_the_bodies_that_were_recorded() -> None:
+    bodies = _curl_bodies()
+    wanted = {name: recorded(name).request for name in bodies if recorded(name).request}
+    assert len(wanted) > 80
+    assert {name: bodies[name] for name in wanted} == wanted
+
+
 @pytest.mark.both
 def test_the_docs_are_served(cloud: Cloud) -> None:
     answer = cloud.sandbox.get("/docs")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    assert answer.text == PAGE
+    assert answer.text == PAGE.replace("http://127.0.0.1:8420", cloud.url)
+    assert "export CROFTER=http://cloud.example:99\n" in cloud.client(None, host="cloud.example:99").get("/docs").text
     described = cloud.sandbox.get("/openapi.json")
     assert described.json() == openapi.document(ENDPOINTS, __version__, cloud.url)
 

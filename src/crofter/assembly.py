@@ -222,7 +222,13 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
         "openapi.json": mounts.page_at(
             partial(_described_at, runtime.settings, mounts.once(lambda: application.app.described(_rendered())))
         ),
-        "docs": mounts.page(mounts.once(partial(_docs, application.app, sandbox=runtime.settings.sandbox))),
+        "docs": mounts.page_at(
+            partial(
+                _docs_at,
+                runtime.settings,
+                mounts.once(partial(_docs, application.app, sandbox=runtime.settings.sandbox)),
+            )
+        ),
     }
     opened |= console.mounts_of(console.Console(runtime.settings))
     request_prefix = runtime.rng.hex(8)
@@ -304,15 +310,28 @@ def _described_at(settings: Settings, description: Callable[[], str], origin: st
     """The description, for clients that reach the server as this one does."""
     from crofter.edge import openapi  # noqa: PLC0415
 
-    address = settings.address if settings.base_url or not origin else origin
+    address = _address_at(settings, origin)
     return 200, description().replace(f'"{openapi.ADDRESS}/', f'"{address}/').encode(), "application/json"
 
 
-def _docs(app: App, *, sandbox: bool) -> tuple[Any, ...]:
+def _address_at(settings: Settings, origin: str) -> str:
+    """Return the address by which the caller reaches the server."""
+    return settings.address if settings.base_url or not origin else origin
+
+
+def _docs(app: App, *, sandbox: bool) -> bytes:
     from crofter.edge import docspage, openapi  # noqa: PLC0415
 
     page = docspage.page(openapi.document(registry.ENDPOINTS, __version__), trying=sandbox)
-    return 200, app.in_words(page.decode()).encode(), HTML, (b"content-security-policy", docspage.CSP.encode())
+    return app.in_words(page.decode()).encode()
+
+
+def _docs_at(settings: Settings, page: Callable[[], bytes], origin: str) -> tuple[Any, ...]:
+    """The docs page, with the address by which the caller reaches the server in its examples."""
+    from crofter.edge import docspage  # noqa: PLC0415
+
+    body = docspage.at(page(), _address_at(settings, origin))
+    return 200, body, HTML, (b"content-security-policy", docspage.CSP.encode())
 
 
 def reset(application: Application, faults: Faults, snapshots: SandboxSnapshots) -> None:

@@ -36,6 +36,13 @@ holds a JSON object: fields with the values they must have, the operators <code>
 the order as <code>+order_by</code> and <code>+order</code>.</p>
 <p>A failure says what is wrong, and with which field:
 <code>{"errors": [{"reason": "Length must be 3-50 characters", "field": "label"}]}</code></p>"""
+ADDRESS = "export CROFTER=http://127.0.0.1:8420"
+"""The line of a page that names the server."""
+
+
+def at(page: bytes, address: str) -> bytes:
+    """Return the page with the server's own address in its examples."""
+    return page.replace(ADDRESS.encode(), f"export CROFTER={escape(address)}".encode(), 1)
 
 
 def page(document: dict[str, Any], *, trying: bool = False) -> bytes:

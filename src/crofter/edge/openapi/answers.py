@@ -123,6 +123,8 @@ def request_body(endpoint: Endpoint, schemas: Schemas) -> Schema | None:
     if endpoint.upload is None:
         return None
     content = {kind: {"schema": _uploaded(kind)} for kind in endpoint.accepts or (BINARY,)}
+    if JSON in content:
+        content[JSON]["example"] = recorded(endpoint.name).request or {}
     required = JSON not in content  # no JSON at all is taken for an empty object
     return {"required": required, "description": f"At most {endpoint.max_body} bytes.", "content": content}
 

@@ -134,5 +134,6 @@ def _sent(kind: str, content: dict[str, Any], document: dict[str, Any]) -> list[
         return ["-F file=@file"]
     if kind != "application/json":
         return [f"-H 'Content-Type: {kind}'", "--data-binary @file"]
-    body = json.dumps(example(content["schema"], document["components"]["schemas"])).replace("'", "'\\''")
+    sent = content.get("example") or example(content["schema"], document["components"]["schemas"])
+    body = json.dumps(sent, ensure_ascii=False).replace("'", "'\\''")
     return ["-H 'Content-Type: application/json'", f"-d '{body}'"]
