@@ -114,9 +114,10 @@ def _kinds(_runtime: Runtime) -> Any:
 
 
 def _payments(runtime: Runtime) -> Any:
-    from crofter.drivers.payments import SimulatedGateway  # noqa: PLC0415
+    """Return the gateway that the settings name."""
+    from crofter.drivers.payments import NoGateway, SimulatedGateway  # noqa: PLC0415
 
-    return SimulatedGateway(runtime.database)
+    return SimulatedGateway(runtime.database) if runtime.settings.payment_gateway == "simulated" else NoGateway()
 
 
 def _mailer(runtime: Runtime) -> Any:

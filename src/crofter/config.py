@@ -107,6 +107,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mail: str = "outbox"
     """``smtp://user:password@host:587`` (STARTTLS), ``smtps://…``, or ``outbox``: kept and shown, never sent."""
     mail_from: str = "crofter <no-reply@localhost>"
+    payment_gateway: Literal["none", "simulated"] | None = None
+    """``none`` refuses cards and payments; ``simulated`` moves no money. Default: none in production."""
     seller: str = "crofter"
     """Who sends the invoices: name, address, tax id; lines separated by semicolons."""
     dns_driver: Literal["simulated", "zonefiles"] = "simulated"
@@ -244,7 +246,8 @@ def _completed(settings: Settings) -> Settings:
     mode = settings.mode or ("sandbox" if is_loopback(settings.host) else "production")
     default = {name: limit for name, limit in RATE_LIMITS.items() if mode != "sandbox" or name in ALWAYS}
     rates = {**default, **settings.rate_limits}
-    return msgspec.structs.replace(settings, mode=mode, rate_limits=rates)
+    gateway = settings.payment_gateway or ("simulated" if mode == "sandbox" else "none")
+    return msgspec.structs.replace(settings, mode=mode, rate_limits=rates, payment_gateway=gateway)
 
 
 def _checked(settings: Settings) -> Settings:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from crofter.cli.opening import opened_existing
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
+from crofter.cli.payment_warning import PRETENDED_PAYMENTS, pretends_payments
 from crofter.config import Settings, complaints
 from crofter.context import Runtime
 from crofter.db.schema import SchemaError
@@ -36,7 +37,13 @@ class Finding(NamedTuple):
 
 def examine(settings: Settings, arguments: Arguments) -> Rows:
     """Every check, in the order in which one would mend things. Exit code 1 if one of them is not well."""
-    findings = [*_settings(settings), _disk(settings), _mail(settings), *_host_certificates(settings)]
+    findings = [
+        *_settings(settings),
+        _disk(settings),
+        _mail(settings),
+        _payments(settings),
+        *_host_certificates(settings),
+    ]
     try:
         runtime = opened_existing(settings)
     except (Problem, SchemaError, ValueError, OSError) as error:
@@ -102,6 +109,14 @@ def _mail(settings: Settings) -> Finding:
     return Finding("mail", True, f"{parts.hostname}:{port} answers")
 
 
+def _payments(settings: Settings) -> Finding:
+    if pretends_payments(settings):
+        return Finding("payments", False, PRETENDED_PAYMENTS, "set CROFTER_PAYMENT_GATEWAY to none")
+    none = settings.payment_gateway == "none"
+    effect = "cards and payments are refused, and invoices stay due" if none else "payments move no money"
+    return Finding("payments", True, f"{settings.payment_gateway}: {effect}")
+
+
 def _host_certificates(settings: Settings) -> Iterator[Finding]:
     """When the certificates for connections to hosts end: from that day on no host can be reached."""
     if settings.folder is None or not (settings.folder / "hosts" / "cacert.pem").exists():
@@ -129,8 +144,8 @@ def _inside(runtime: Runtime) -> Iterator[Finding]:
         whole = overview(db, runtime.clock.now())
     state = f"{apart:.1f} s from the database's clock, {behind:.0f} s behind the time that was told"
     yield Finding("clock", apart < CLOCK_SECONDS and not behind, state, "let NTP set this machine's clock")
-    simulated = "machines and payments" if runtime.settings.driver == "simulated" else "payments"
-    yield Finding("driver", True, f"{runtime.settings.driver}: {simulated} are simulated")
+    simulated = ": machines are simulated" if runtime.settings.driver == "simulated" else ""
+    yield Finding("driver", True, f"{runtime.settings.driver}{simulated}")
     workers = f"{whole.workers} processes run operations"
     yield Finding("workers", whole.workers > 0, workers, "start crofter serve, or crofter work")
     yield Finding(

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from crofter.cli.payment_warning import PRETENDED_PAYMENTS, pretends_payments
 from crofter.config import Settings, complaints
 
 
@@ -82,3 +83,5 @@ def begin(settings: Settings) -> None:
     logging.getLogger("uvicorn.error").addFilter(was_not_cut_off)
     for line in complaints(os.environ):
         logging.getLogger("crofter").warning(line)
+    if pretends_payments(settings):
+        logging.getLogger("crofter").warning(PRETENDED_PAYMENTS)

@@ -1,6 +1,18 @@
-"""Taking money: what a payment gateway promises, and one that only pretends."""
+"""Payment gateways: the contract, a simulated gateway, and the absence of one."""
 
+from crofter.drivers.payments.absent import NOT_TAKEN, NoGateway
 from crofter.drivers.payments.contract import Card, Gateway, InDoubt, KeptCard, Outcome, Refused, Staged
 from crofter.drivers.payments.simulated import SimulatedGateway
 
-__all__ = ["Card", "Gateway", "InDoubt", "KeptCard", "Outcome", "Refused", "SimulatedGateway", "Staged"]
+__all__ = [
+    "NOT_TAKEN",
+    "Card",
+    "Gateway",
+    "InDoubt",
+    "KeptCard",
+    "NoGateway",
+    "Outcome",
+    "Refused",
+    "SimulatedGateway",
+    "Staged",
+]

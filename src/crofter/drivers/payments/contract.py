@@ -61,6 +61,9 @@ class Outcome(Struct, frozen=True):
 
 
 class Gateway(Protocol):
+    takes_payments: bool
+    """False if the server has no gateway: every card and payment is refused before a call."""
+
     def keep(self, card: Card, key: str) -> KeptCard:
         """Store a card with the gateway, once per key. Raises Refused, InDoubt."""
 

@@ -10,9 +10,9 @@ from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
 from crofter.db.sql import bindparam, func, select
-from crofter.drivers.payments import InDoubt, Outcome
+from crofter.drivers.payments import NOT_TAKEN, InDoubt, Outcome
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
-from crofter.errors import Conflict, Unavailable
+from crofter.errors import Conflict, Invalid, Unavailable
 from crofter.events import Author, write
 from crofter.money import CENT
 from crofter.resources.account import store as accounts
@@ -63,6 +63,12 @@ PENDING = select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
 _PENDING = query(PENDING)
 
 
+def must_be_taken(ctx: Context) -> None:
+    """Refuse cards and payments on a server without a payment gateway."""
+    if not ctx.runtime.payments.takes_payments:
+        raise Invalid(NOT_TAKEN)
+
+
 def pending(db: Session, account_id: int) -> int:
     """Micro-dollars that are being asked for."""
     return int(db.value(_PENDING, account_id=account_id))
@@ -108,7 +114,9 @@ def unexpired(ctx: Context, key: str) -> str:
 
 
 def intend_balance(ctx: Context, account_id: int, key: str, *, patience: int = LEFT_BEHIND) -> str | None:
-    """Take all that is owed and not being asked for already; None if that is nothing, or there is no card."""
+    """Take all that is owed and not being asked for already; None without a debt, a card or a gateway."""
+    if not ctx.runtime.payments.takes_payments:
+        return None
     owed = store.balance(ctx.db, account_id) - pending(ctx.db, account_id)
     method = store.default_method(ctx.db, account_id)
     if owed <= 0 or method is None:

@@ -45,6 +45,7 @@ _FORGET = query(delete(store.staged_payment).where(store.staged_payment.c.create
 
 def stage(ctx: Context, body: PayPalCreate) -> TwoPhaseWrite[PayPalView]:
     """Nothing is written down before the gateway has answered: what it prepared and nobody heard of moves no money."""
+    payments.must_be_taken(ctx)
     amount = rules.payable(ctx, body.usd)
     customer = accounts.by_id(ctx.db, ctx.account_id).euuid
     call = partial(_prepared, ctx.runtime, ctx.rng.hex(24), customer, amount // CENT, body)
@@ -72,6 +73,7 @@ def _staged(ctx: Context, prepared: Staged, *, amount: int) -> PayPalView:
 
 def execute(ctx: Context, body: PayPalExecute, idempotency_key: str | None) -> TwoPhaseWrite[None]:
     """A staged payment has one charge, whoever asks for it and however often."""
+    payments.must_be_taken(ctx)
     staged = ctx.db.maybe(_STAGED, account_id=ctx.account_id, payment_id=body.payment_id)
     if staged is None:
         raise inaccessible("Payment", "payment_id")

@@ -77,6 +77,7 @@ def method_complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> It
 
 def replace_card(ctx: Context, body: CardBody) -> TwoPhaseWrite[None]:
     """The card on file becomes this one."""
+    payments.must_be_taken(ctx)
     _must_not_add_many(ctx)
     return TwoPhaseWrite(_keeper(ctx, body), _replaced)
 
@@ -88,6 +89,7 @@ def _replaced(ctx: Context, kept: KeptCard) -> None:
 
 
 def create_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None]:
+    payments.must_be_taken(ctx)
     _must_have_fewer_methods(ctx)
     _must_not_add_many(ctx)
     return TwoPhaseWrite(_keeper(ctx, body.data), lambda after, kept: _created(after, kept, default=body.is_default))
@@ -160,6 +162,7 @@ def make_default(ctx: Context, method: Method) -> None:
 
 
 def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPhaseWrite[PaymentView]:
+    payments.must_be_taken(ctx)
     amount = payable(ctx, body.usd)
     method = _chosen(ctx, body.payment_method_id)
     must_not_try_out_cards(ctx)

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 from crofter import audit, clock
 from crofter.context import Context
 from crofter.db.database import TransactionConflict
+from crofter.drivers.payments import NOT_TAKEN
 from crofter.engine import Nothing, Operation, Sleep, StepContext, enqueue, tx_step
 from crofter.errors import Conflict, Problem, Unauthenticated, Unavailable
 from crofter.resources.account import store as accounts
@@ -100,7 +101,7 @@ def _close(ctx: Context, until: int) -> Cancelled | Problem:
     if account.closed:
         return Unauthenticated()  # another request closed it first
     if billing.balance(ctx.db, account.id) > 0:
-        return Conflict(UNPAID)
+        return Conflict(UNPAID if ctx.runtime.payments.takes_payments else NOT_TAKEN)
     close_now(ctx, until)
     return Cancelled(SURVEY + account.euuid)
 
