@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 from httpx2 import Client, Response
+from msgspec import inspect
 
 from crofter.config import RATE_LIMITS
 from crofter.edge.endpoint import Endpoint
 from crofter.registry import ENDPOINTS
 from tests.cloud import ADMIN, Cloud
-from tests.matrix import Matrix
+from tests.matrix import Matrix, declared
+from tests.observed import errors
 from tests.test_whole_list_http import url
 
 WRITES = [endpoint for endpoint in ENDPOINTS if endpoint.writes]
@@ -100,3 +102,34 @@ def test_no_number_in_a_query_is_taken_that_is_none(cloud: Cloud) -> None:
         sent = "&".join(f"{parameter.name}=none" for parameter in endpoint.query)
         answers[endpoint.name] = matrix.ask("unrestricted", endpoint, query=f"?{sent}").status_code
     assert {name: answer for name, answer in answers.items() if answer != 400} == {}
+
+
+STORED = {"create_ssh_key", "create_managed_credential"}
+"""Endpoints that store a credential and do not answer it."""
+NO_CREDENTIAL = {"upload_image": "an address for one upload", "confirm_two_factor": "a code, and no rights"}
+
+
+def reveals(endpoint: Endpoint) -> bool:
+    """True if the answer has a field that holds a secret."""
+    fields = getattr(inspect.type_info(endpoint.answers), "fields", ())
+    return any((getattr(field.type, "extra", None) or {}).get("secret") for field in fields)
+
+
+def test_requests_that_create_credentials_refuse_unknown_fields(cloud: Cloud) -> None:
+    matrix = Matrix(cloud)
+    posts = [endpoint for endpoint in POSTS if endpoint.body is not None and endpoint.name not in NO_CREDENTIAL]
+    asked = [endpoint for endpoint in posts if endpoint.name in STORED or reveals(endpoint)]
+    assert {"create_token", "create_oauth_client", "create_longview_client", *STORED} == {
+        endpoint.name for endpoint in asked
+    }
+    for endpoint in asked:
+        path = declared(endpoint).path.format(**matrix.parts)
+        answer = matrix.alice.post(path, json={"limits": {"requests": 1}, "id": 1})
+        assert (answer.status_code, errors(answer)[-1]) == (400, ("limits", "Unknown field")), endpoint.name
+        assert "id" not in [field for field, _ in errors(answer)], "a read-only field is ignored"
+
+
+@pytest.mark.parametrize("path", ["accounts", "tokens"])
+def test_the_sandbox_makes_no_token_from_unknown_fields(cloud: Cloud, path: str) -> None:
+    answer = cloud.sandbox.post(f"/_sandbox/{path}", json={"username": "admin", "expires": 60})
+    assert (answer.status_code, errors(answer)) == (400, [("expires", "Unknown field")])

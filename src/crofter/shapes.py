@@ -40,7 +40,11 @@ class View(msgspec.Struct, gc=False):
 
 
 class Body(msgspec.Struct, kw_only=True):
-    """What a caller sends. Unknown and read-only fields are ignored."""
+    """What a caller sends. Unknown and read-only fields are ignored.
+
+    A body declared with ``forbid_unknown_fields=True`` refuses unknown fields: a limit that the server does not know
+    must not be left out of a credential.
+    """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(…)"  # what is in it may be secret, and must not reach a log

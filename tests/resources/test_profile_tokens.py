@@ -100,6 +100,20 @@ def test_a_token_makes_none_that_can_do_more(cloud: Cloud, alice: Client, held: 
     assert actions(alice) == []
 
 
+def test_a_token_with_unknown_fields_is_not_created(alice: Client) -> None:
+    before = alice.get("/v4/profile/tokens").json()
+    body = {"limits": {"requests": 10}, "label": "", "scope": "account:read_only", "created": "2026-01-01T00:00:00"}
+    answer = alice.post("/v4/profile/tokens", json=body)
+    assert answer.status_code == 400
+    assert errors(answer) == [
+        ("label", "Length must be 1-100 characters"),
+        ("limits", "Unknown field"),
+        ("scope", "Unknown field"),
+    ]
+    assert alice.get("/v4/profile/tokens").json() == before
+    assert alice.post("/v4/profile/tokens", json={"label": "deploy", "id": 1, "created": "then"}).status_code == 200
+
+
 WITHIN = [
     ("*", "*", "*"),
     ("*", "computes:read_write, events:read_only", "computes:read_write events:read_only"),

@@ -57,7 +57,7 @@ class Deferred:
                     raise UnsupportedMediaType
                 self._value = endpoint.upload_type(content_type, request.body)
             else:
-                self._read = _read_json(endpoint.body, content_type, request.body)
+                self._read = _read_json(endpoint, content_type, request.body)
         except Problem as problem:
             self._problem = problem
 
@@ -85,13 +85,13 @@ def _bare(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> bodies.Read[Body] | None:
+def _read_json(endpoint: Endpoint, content_type: str, raw: bytes) -> bodies.Read[Body] | None:
     if raw and content_type and _bare(content_type) != "application/json":
         raise UnsupportedMediaType
-    if body is None:
+    if endpoint.body is None:
         read_json(raw)  # an action without a body ignores what is sent, but it must be JSON
         return None
-    return bodies.Read(raw, body)
+    return bodies.Read(raw, endpoint.body, endpoint.read_only)
 
 
 def read_query(endpoint: Endpoint, request: Request, arguments: dict[str, Any]) -> None:

@@ -20,16 +20,20 @@ B = TypeVar("B", bound=Body)
 
 MOST_REASONS = 100
 """Said of one body. Whoever has sent thousands of wrong items has made one mistake."""
+UNKNOWN = "Unknown field"
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
 class Read(Generic[B]):
     """A body as it was sent, and every reason why it cannot be what it should; in the order of the fields."""
 
-    def __init__(self, raw: bytes, body: type[B]) -> None:
+    def __init__(self, raw: bytes, body: type[B], read_only: Set[str] = frozenset()) -> None:
+        """``read_only``: names that a body which refuses unknown fields ignores all the same."""
         sent = read_object(raw)
         self.body: type[B] = body
         self._plan = _plan(body)
+        if read_only and self._plan.info.forbid_unknown_fields:
+            sent = {name: value for name, value in sent.items() if name not in read_only}
         if b"null" in raw:
             sent = _without_nulls(self._plan.info, sent)
         self.sent = sent
@@ -90,7 +94,7 @@ def _place(info: shape.Type, path: str | None) -> tuple[int, ...]:
     for position, field in enumerate(info.fields):
         if field.encode_name == name.partition("[")[0]:
             return (position, *map(int, _INDEX.findall(name)), *_place(field.type, rest or None))
-    return ()
+    return (len(info.fields),)
 
 
 def _without_nulls(kind: shape.Type, value: Any) -> Any:
@@ -174,6 +178,9 @@ def _struct(info: shape.StructType, sent: dict[str, Any], path: str) -> Iterator
                 yield Reason(f"{name} is required", here)
         else:
             yield from check(field.type, value, here)
+    if info.forbid_unknown_fields:
+        known = {field.encode_name for field in info.fields}
+        yield from (Reason(UNKNOWN, f"{path}.{name}" if path else name) for name in sent if name not in known)
 
 
 _NAMES: dict[type[shape.Type], tuple[str, tuple[type, ...]]] = {

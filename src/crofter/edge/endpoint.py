@@ -169,6 +169,12 @@ class Endpoint(Options, eq=False, dict=True):
     def asks_hosts(self) -> bool:
         return getattr(self.handler, "asks_hosts", False)
 
+    @cached_property
+    def read_only(self) -> frozenset[str]:
+        """Names that the answer shows and the body does not take."""
+        shown = getattr(self.answers, "__struct_encode_fields__", ())
+        return frozenset(shown) - frozenset(getattr(self.body, "__struct_encode_fields__", ()))
+
     @property
     def item(self) -> Any:
         """The view of one item of the collection that is answered, if a collection is."""

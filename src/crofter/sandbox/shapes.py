@@ -12,7 +12,7 @@ from crofter.shapes import Body, Secret, View
 Seconds = Annotated[float, Meta(gt=0, le=100 * 366 * 86400, extra={"reason": "Must be a positive number"})]
 
 
-class NewAccount(Body):
+class NewAccount(Body, forbid_unknown_fields=True):
     username: str | None = None
     email: Annotated[str, Meta(min_length=3, max_length=128)] | None = None
     managed: bool = False
@@ -22,7 +22,7 @@ class NewAccount(Body):
     """With which the user can sign in; without one, nobody can."""
 
 
-class NewToken(Body):
+class NewToken(Body, forbid_unknown_fields=True):
     username: str
     scopes: str = "*"
     expires_in: Annotated[float, Meta(gt=0, le=100 * 366 * 86400)] | None = None

@@ -52,7 +52,7 @@ class LongviewClientView(View):
     updated: Moment
 
 
-class LongviewClientCreate(Body):
+class LongviewClientCreate(Body, forbid_unknown_fields=True):
     label: Optional[ClientLabel] = UNSET
 
 

@@ -56,7 +56,7 @@ class OAuthClientView(View):
     thumbnail_url: Annotated[str | None, Meta(description="Where its picture can be seen.")]
 
 
-class OAuthClientCreate(Body, kw_only=True):
+class OAuthClientCreate(Body, kw_only=True, forbid_unknown_fields=True):
     label: ClientLabel
     public: Public = False
     redirect_uri: RedirectUri

@@ -31,7 +31,7 @@ class CredentialView(View):
     last_decrypted: Annotated[Moment | None, Meta(description="When the support staff last looked at it.")]
 
 
-class CredentialCreate(Body):
+class CredentialCreate(Body, forbid_unknown_fields=True):
     label: CredentialLabel
     password: Password
     username: Username | None = None

@@ -40,7 +40,7 @@ class SshKeyView(View):
     ssh_key: str
 
 
-class SshKeyCreate(Body):
+class SshKeyCreate(Body, forbid_unknown_fields=True):
     label: KeyLabel
     ssh_key: PublicKey
 

@@ -62,7 +62,7 @@ class TokenView(View):
     ]
 
 
-class TokenCreate(Body):
+class TokenCreate(Body, forbid_unknown_fields=True):
     scopes: Scopes | None = None
     expiry: Expiry | None = None
     label: TokenLabel = "Personal access token"
