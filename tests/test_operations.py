@@ -17,6 +17,15 @@ from tests.sweep import PLANTED, SCENARIOS, Machine, outcome, planted, points, r
 
 POINTS = points()
 _LAST = query(select(func.max(operation.c.id)).where(operation.c.kind == bindparam("kind")))
+_ON_OBJECTS = query(
+    # What has to be purged from a storage is no object of its owner any more.
+    select(operation.c.kind).where(
+        operation.c.key.is_not(None),
+        operation.c.kind != "volume_purge",
+        operation.c.state.in_(("queued", "running", "waiting")),
+        operation.c.due <= bindparam("now"),
+    )
+)
 IDS = [f"{job.operation.kind}.{step.name}" for job, step in POINTS]
 
 
@@ -46,6 +55,24 @@ def test_a_failure_at_a_step_leaves_no_loose_end(cloud: Cloud, job: Job, step: S
     assert plant.fired, "the step never ran"
     assert outcome(machine, job.action) == (("notification", "") if job.notifies else ("failed", PLANTED))
     assert violations(cloud) == []
+
+
+@pytest.mark.parametrize(("job", "step"), POINTS, ids=IDS)
+def test_an_event_fails_when_its_object_may_be_used_again(cloud: Cloud, job: Job, step: Step) -> None:
+    """Tick by tick: while an event is open there is work on its object, and none is left when the event has failed."""
+    _quick(cloud)
+    machine = Machine(cloud)
+    scenario = SCENARIOS[job.operation.kind]
+    scenario.before(machine)
+    cloud.freeze()
+    with planted(cloud, job.operation.kind, step, "fail"):
+        assert scenario.act(machine).status_code == 200
+        while outcome(machine, job.action)[0] not in ("failed", "notification"):
+            ticked = cloud.sandbox.post("/_sandbox/clock/tick").json()["operation"]
+            assert ticked is not None, "the event is open, and nothing is under way"
+    if not job.notifies:
+        with cloud.runtime.database.read() as db:
+            assert db.column(_ON_OBJECTS, now=cloud.runtime.clock.now()) == []
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: str(job.operation.kind))

@@ -74,3 +74,24 @@ def test_a_failure_is_the_last_step(frozen: Cloud, alice: Client) -> None:
         assert operation["action"] == "compute_create"
     assert alice.get("/v4/account/events").json()["data"][0]["status"] == "failed"
     assert tick(frozen)["operation"] is None
+
+
+def test_a_failed_move_shows_its_failure_when_the_instance_runs_again(cloud: Cloud, alice: Client) -> None:
+    made = create(alice, **IMAGE)
+    cloud.settle()
+    cloud.freeze()
+    cloud.sandbox.put("/_sandbox/transitions", json={"compute_resize": {"seconds": 10, "fail": "no", "fail_at": 40}})
+    path = f"/v4/compute/instances/{made['id']}"
+    assert alice.post(f"{path}/resize", json={"type": "g6-standard-2"}).status_code == 200
+    statuses, percents = [], []
+    while not tick(cloud)["operation"]["done"]:
+        event = alice.get("/v4/account/events").json()["data"][0]
+        statuses.append(status(alice, made["id"]))
+        percents.append(event["percent_complete"])
+        assert event["status"] == "started"
+    assert "migrating" in statuses
+    assert percents == sorted(percents)
+    event = alice.get("/v4/account/events").json()["data"][0]
+    assert (event["status"], event["message"], event["percent_complete"]) == ("failed", "no", 40)
+    assert (percents[-1], status(alice, made["id"])) == (max(percents), "running")
+    assert alice.post(f"{path}/reboot").status_code == 200

@@ -19,9 +19,11 @@ Printed from `src/crofter/resources/instances/jobs.py` by `python -m tools.state
 
 A job starts from one of the states that it accepts, shows another one meanwhile, and ends where the hypervisor says
 that the machine is: `running`, `offline`, or `stopped` while its host is in maintenance. That is looked at, never
-assumed, and it is so however the job ends: finished, failed or cancelled. While a job is queued or under way every
-other one is refused with `Compute busy.`; only a deletion is accepted at any time, and cancels what is going on. A step
-of another operation may queue a job behind itself if the job is declared to come after that.
+assumed, and it is so however the job ends: finished, failed or cancelled. After a failure the event stays open until
+that look is over, so an event that says `failed` or `finished` means that the next order is accepted. While a job is
+queued or under way every other one is refused with `Compute busy.`; only a deletion is accepted at any time, and
+cancels what is going on. A step of another operation may queue a job behind itself if the job is declared to come
+after that.
 """
 
 BY_ITSELF = """\

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Moment, Query, Time, identity, owned, partial_index, query, table, unindexed
+from crofter.db import Id, Moment, Query, Row, Time, identity, owned, partial_index, query, table, unindexed
 from crofter.db.session import Session
 from crofter.db.sql import (
     Column,
@@ -129,7 +129,17 @@ def write(
 # the account first, as for writing one.
 _OPEN = event.c.status.in_([literal_column("'scheduled'"), literal_column("'started'")])
 _MINE = (event.c.id == bindparam("event_id")) & (event.c.account_id == bindparam("account"))
-_ACTION = query(select(event.c.action).where(event.c.id == bindparam("id")))
+ENDED = ("finished", "failed")
+
+
+class Followed(Row):
+    """An event of an operation, as far as it has come."""
+
+    action: str
+    status: str
+
+
+_FOLLOWED = query(select(event.c.action, event.c.status).where(event.c.id == bindparam("id")), Followed)
 _STARTED = query(
     update(event)
     .where(_MINE, event.c.status == literal_column("'scheduled'"))
@@ -172,8 +182,8 @@ def started(db: Session, now: int, account_id: int, event_id: int) -> None:
     _move(db, _STARTED, account_id, event_id, now=now)
 
 
-def action_of(db: Session, event_id: int) -> str:
-    return str(db.value(_ACTION, id=event_id))
+def look(db: Session, event_id: int) -> Followed:
+    return db.one(_FOLLOWED, id=event_id)
 
 
 def progress(

@@ -64,7 +64,7 @@ def retry(runtime: Runtime, arguments: Arguments) -> Rows:
         now = timekeeping.now(runtime, db)
         changes: dict[str, Any] = {"due": now, "attempt": 0, "crashes": 0}
         if failed.state == "failed":
-            if failed.event_id is not None or not _can_begin_again(failed.kind):
+            if _has_told_owner(failed) or not _can_begin_again(failed.kind):
                 raise Invalid(f"operation {failed.id} has told its owner that it failed; it has to be ordered again")
             changes |= {"state": "queued", "finished": None, "error": None}
         elif failed.state not in ("queued", "waiting"):
@@ -74,6 +74,14 @@ def retry(runtime: Runtime, arguments: Arguments) -> Rows:
         db.signal(TOPIC)
         _on_record(ctx, arguments, failed)
     return [{"retried": failed.id}]
+
+
+def _has_told_owner(failed: _Listed) -> bool:
+    """True if the failure was the owner's own order, and not the follow-up of one."""
+    from crofter.operations import OPERATIONS  # noqa: PLC0415 - takes longer to load than all else here
+
+    kind = Operations(OPERATIONS).find(failed.kind)
+    return failed.event_id is not None and (kind is None or kind.keep)
 
 
 def _can_begin_again(name: str) -> bool:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crofter.engine.endings import cancel
+    from crofter.engine.endings import cancel, follow_up
     from crofter.engine.operation import Failed, Nothing, Operation, Sleep, Step, step, tx_step
     from crofter.engine.queue import admit, enqueue, prune
     from crofter.engine.schedules import Schedule
@@ -28,6 +28,7 @@ __all__ = [
     "admit",
     "cancel",
     "enqueue",
+    "follow_up",
     "prune",
     "step",
     "tx_step",
@@ -43,6 +44,7 @@ _MODULES = _OPERATION | {
     "admit": "queue",
     "cancel": "endings",
     "enqueue": "queue",
+    "follow_up": "endings",
     "prune": "queue",
 }
 

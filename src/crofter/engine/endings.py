@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 
+import msgspec
+from msgspec import Struct
+
 from crofter import events
 from crofter.context import Context
 from crofter.db import query
 from crofter.db.sql import bindparam, select
 from crofter.engine import queue, timekeeping
-from crofter.engine.operation import Operation, operations_of
-from crofter.engine.step_context import StepContext
+from crofter.engine.operation import Failure, Operation, operations_of
+from crofter.engine.step_context import FAILURE, StepContext
 from crofter.engine.tables import CLAIMED, Claimed, operation
 
 NEUTRAL = "The operation could not be completed."
@@ -30,7 +33,11 @@ def done(ctx: Context, work: StepContext) -> None:
         queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
     else:
         ctx.db.delete_later(operation, id=work.id)
-    if work.event_id is not None and work.account_id is not None:
+    if work.event_id is None or work.account_id is None:
+        return
+    if work.failure is not None:
+        events.failed(ctx.db, now, work.account_id, work.event_id, work.failure.reason, work.failure.percent)
+    else:
         events.finished(ctx.db, now, work.account_id, work.event_id)
 
 
@@ -46,13 +53,27 @@ def unsuccessful(
 ) -> None:
     """End as ``failed`` or ``cancelled``; the user reads ``reason``, operators read ``error``."""
     kind = work.operation
+    work.ending, work.followed = work.failure or Failure(reason, percent), False
     if hook and kind.failed is not None:
         kind.failed(ctx, work, reason)
     now = timekeeping.now(ctx.runtime, ctx.db)
     changes = {"state": state, "vars": work.vars, "owner": None, "finished": now, "error": error}
     queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
-    if work.event_id is not None and work.account_id is not None:
-        events.failed(ctx.db, now, work.account_id, work.event_id, reason, percent)
+    if work.event_id is not None and work.account_id is not None and not work.followed:
+        events.failed(ctx.db, now, work.account_id, work.event_id, work.ending.reason, work.ending.percent)
+
+
+def follow_up(ctx: Context, work: StepContext, kind: Operation, args: Struct, *, key: str) -> None:
+    """Enqueue ``kind`` to put an object in order after ``work`` failed. For ``failed`` hooks.
+
+    The event of ``work`` stays open and fails when ``kind`` has ended: until then ``key`` is busy.
+    """
+    if work.event_id is None:
+        queue.enqueue(ctx, kind, args, key=key)
+        return
+    notes = {FAILURE: msgspec.to_builtins(work.ending)}
+    queue.enqueue(ctx, kind, args, key=key, event_id=work.event_id, vars=notes)
+    work.followed = True
 
 
 def _without_secrets(kind: Operation, work: StepContext) -> dict[str, object]:

@@ -35,6 +35,13 @@ class Failed(Exception):
         self.percent = percent
 
 
+class Failure(Struct, frozen=True):
+    """The end of an event that waits for a follow-up of the failed operation: message and percent for the user."""
+
+    reason: str
+    percent: int | None = None
+
+
 class Step(Struct, frozen=True):
     """One move of an operation. Kept by name, so that an operation under way survives new code."""
 

@@ -287,7 +287,7 @@ _QUIET = query(
         operation.c.key == bindparam("key"),
         state_in(operation, "queued"),
         operation.c.due <= bindparam("now"),
-        operation.c.event_id.is_(None),
+        operation.c.event_id.is_not_distinct_from(bindparam("event_id", type_=Id)) | operation.c.event_id.is_(None),
     )
     .order_by(operation.c.due, operation.c.id)
     .limit(1)
@@ -316,10 +316,10 @@ def any_with_event(db: Session) -> bool:
     return db.value(_WITH_EVENT) is not None
 
 
-def next_quiet(db: Session, key: str, now: int) -> int | None:
-    """What the server has to do next for this key, of which no owner hears."""
-    moment: int | None = db.value(_QUIET, key=key, now=now)
-    return moment
+def next_quiet(db: Session, key: str, event_id: int | None, now: int) -> int | None:
+    """The id of the next operation on this key that has no event, or that follows up the failure of this event."""
+    op_id: int | None = db.value(_QUIET, key=key, event_id=event_id, now=now)
+    return op_id
 
 
 def unsettled(db: Session, now: int) -> bool:

@@ -146,7 +146,7 @@ class Runner(Claim):
 
     def _moved(self, ctx: Context, work: StepContext, following: Step) -> After:
         self.save(ctx, cursor=following.name, vars=work.vars, attempt=0)
-        if work.event_id is not None and work.account_id is not None:
+        if work.event_id is not None and work.account_id is not None and work.failure is None:
             events.progress(ctx.db, work.account_id, work.event_id, work.operation.percent(following))
         return "running", following.name
 

@@ -13,12 +13,14 @@ from crofter import events
 from crofter.context import ALL_SCOPES, Actor, Context, Runtime
 from crofter.db.database import TransactionConflict
 from crofter.engine import queue
-from crofter.engine.operation import Operation, Step
+from crofter.engine.operation import Failure, Operation, Step
 from crofter.engine.tables import Claimed
 from crofter.errors import Unavailable
 
 PROGRESS_EVERY = 1.0
 """Seconds of machine time between two writes of a step's progress."""
+FAILURE = "failure"
+"""Note of a follow-up: how the event of the failed operation ends."""
 
 
 class StepContext:
@@ -38,6 +40,12 @@ class StepContext:
         self.args: Any = msgspec.convert(row.input, operation.args)
         self.vars: dict[str, Any] = dict(row.vars)
         """Small notes of the operation to itself, kept at each checkpoint."""
+        self.failure = msgspec.convert(row.vars.get(FAILURE), Failure | None)
+        """Set in a follow-up: the event belongs to an operation that failed, and ends with this."""
+        self.ending: Failure | None = None
+        """Set while the ``failed`` hook runs: how the event ends."""
+        self.followed = False
+        """True if the ``failed`` hook enqueued a follow-up, which then ends the event."""
         self.writes: list[Callable[[Context], None]] = []
         self._step = operation.step_at(row.cursor) or operation.steps[0]
         self._cursor = row.cursor
@@ -74,7 +82,9 @@ class StepContext:
         self, percent: float, rate: str | None = None, remaining: float | None = None, *, at_most: int = 100
     ) -> None:
         """Tell the user how far this step is. May be called often; written once a second."""
-        if self.event_id is None or self.account_id is None or time.monotonic() < self._report_at:
+        if self.event_id is None or self.account_id is None or self.failure is not None:
+            return
+        if time.monotonic() < self._report_at:
             return
         self._report_at = self._look_at = time.monotonic() + PROGRESS_EVERY
         reached = min(at_most, self.operation.percent(self._step, max(0.0, min(100.0, percent))))

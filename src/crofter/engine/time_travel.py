@@ -130,7 +130,9 @@ class TimeTravel:
             seen = queue.look(db, run.row.id)
             if seen is not None and seen.state not in ENDED:
                 return run.row.id
-            return queue.next_quiet(db, run.row.key, self._runtime.clock.now()) if run.row.key is not None else None
+            if run.row.key is None:
+                return None
+            return queue.next_quiet(db, run.row.key, run.row.event_id, self._runtime.clock.now())
 
     def freeze(self) -> int:
         """Make the clock stand; background workers do nothing until it runs or is moved."""
@@ -213,8 +215,8 @@ class TimeTravel:
             self._worker.let_go(run)
             if run.row.event_id is not None:
                 with self._runtime.database.read() as db:
-                    action, left = events.action_of(db, run.row.event_id), queue.look(db, run.row.id)
-                return Ticked(run.row.event_id, action, step, left is None or left.state in ENDED)
+                    seen = events.look(db, run.row.event_id)
+                return Ticked(run.row.event_id, seen.action, step, seen.status in events.ENDED)
         return None
 
     def _unsettled(self) -> bool:
@@ -303,7 +305,7 @@ class Ticked(Struct, frozen=True):
     action: str
     step: str
     done: bool
-    """Whether it was the operation's last."""
+    """True if the event has ended."""
 
 
 class Ended:

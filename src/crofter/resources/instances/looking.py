@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, ObservedDisk, ObservedDomain
-from crofter.engine import Operation, Sleep, StepContext, enqueue, step
+from crofter.engine import Operation, Sleep, StepContext, follow_up, step
 from crofter.resources.instances import hypervisor_client, purging, states, store
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
@@ -100,4 +100,4 @@ def look_again(ctx: Context, work: StepContext, _reason: str) -> None:
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
         # No job of the owner: it changes nothing, so it takes its turn behind whatever was queued meanwhile.
-        enqueue(ctx, LOOK, Args(instance.id), key=states.key(instance.id))
+        follow_up(ctx, work, LOOK, Args(instance.id), key=states.key(instance.id))

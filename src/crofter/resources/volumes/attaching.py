@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Device, DomainSpec
-from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, follow_up, step, tx_step
 from crofter.events import record
 from crofter.resources.instances import hypervisor_client, states
 from crofter.resources.instances import store as instances
@@ -132,7 +132,7 @@ def let_go(ctx: Context, work: StepContext, _reason: str) -> None:
         return
     if work.vars.get("taken"):
         empty_slots(ctx, configs.of(ctx, work.args.instance_id), volume.id)
-    enqueue(ctx, DROP, work.args, key=states.key(work.args.instance_id))
+    follow_up(ctx, work, DROP, work.args, key=states.key(work.args.instance_id))
 
 
 # ---- detaching ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Empty, FromVolume, VolumeRef
-from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, follow_up, step, tx_step
 from crofter.jobs import Job, Subject
 from crofter.resources.billing import meters, prices
 from crofter.resources.instances import hypervisor_client, states
@@ -169,7 +169,7 @@ LOOK = Operation(kind="volume_look", args=LookArgs, steps=(look,), keep=False)
 
 
 def look_again(ctx: Context, work: StepContext, _reason: str) -> None:
-    enqueue(ctx, LOOK, LookArgs(work.args.volume_id), key=VOLUMES.key(work.args.volume_id))
+    follow_up(ctx, work, LOOK, LookArgs(work.args.volume_id), key=VOLUMES.key(work.args.volume_id))
 
 
 # ---- erasing --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DomainSpec
-from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
+from crofter.engine import Failed, Operation, Sleep, StepContext, follow_up, step, tx_step
 from crofter.resources.instances import costs, hypervisor_client, neighbours, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs import vlans
@@ -245,8 +245,8 @@ def come_back(ctx: Context, work: StepContext, _reason: str) -> None:
     """What could not be changed is as it was, and on again if it was on."""
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
-        # No job of the owner, whose event has failed already; behind whatever was queued meanwhile.
-        enqueue(ctx, RECOVER, work.args, key=states.key(instance.id))
+        # No job of the owner, whose event fails when this has ended; behind whatever was queued meanwhile.
+        follow_up(ctx, work, RECOVER, work.args, key=states.key(instance.id))
 
 
 def _cost(ctx: Context, args: MoveArgs) -> tuple[int, int]:
