@@ -14,7 +14,16 @@ import msgspec
 from msgspec import Struct
 
 from crofter import __version__, operations, registry, retention, rotation
-from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime, hypervisor, patiently
+from crofter.bootstrap import (
+    FIRST_USER_KEY,
+    FirstLogin,
+    FirstUser,
+    bootstrap,
+    build_runtime,
+    hypervisor,
+    keep_region_drivers,
+    patiently,
+)
 from crofter.catalogue.loading import is_offered
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Runtime
@@ -78,6 +87,7 @@ def build(settings: Settings) -> Application:
     runtime = build_runtime(settings)
     runtime.make_all()
     first_login = _first_start(runtime)
+    keep_region_drivers(runtime)
     runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, operations.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)

@@ -183,6 +183,20 @@ def hypervisor(runtime: Runtime) -> Hypervisor:
     return RegionalHypervisor(simulated, driver, real)
 
 
+def keep_region_drivers(runtime: Runtime) -> None:
+    """DriverError if the settings give a region another driver while there is anything in it."""
+    from crofter.drivers.hypervisor.ledger import region_drivers  # noqa: PLC0415
+    from crofter.drivers.hypervisor.libvirt import fleet  # noqa: PLC0415
+    from crofter.resources.regions import store as regions  # noqa: PLC0415
+
+    with runtime.database.read() as db:
+        slugs = regions.slugs(db)
+        with_hosts = {entry.region for entry in fleet.load(db).entries.values()}
+    real = runtime.settings.real_regions(slugs)
+    drivers = {slug: "libvirt" if slug in real else "simulated" for slug in slugs}
+    region_drivers.keep(runtime.database, drivers, with_hosts)
+
+
 def _libvirt(runtime: Runtime, region: str) -> Hypervisor:
     """Real machines. Where no host was added, the machine itself is one, in this region."""
     from crofter.drivers.hypervisor.libvirt import first_host  # noqa: PLC0415

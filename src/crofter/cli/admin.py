@@ -134,10 +134,19 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         ),
     ),
     "hosts fence": (
-        "declare a host dead: nothing of it is waited for any more",
+        "declare a host dead: its instances show offline and cost nothing any more",
         (("id", {"type": int}), ("--is-off", {"action": "store_true", "help": "the machine is off, and stays so"})),
     ),
-    "hosts remove": ("forget a host on which nothing is left", (("id", {"type": int}),)),
+    "hosts remove": (
+        "take a host out of the fleet on which nothing is left",
+        (
+            ("id", {"type": int}),
+            (
+                "--lost",
+                {"action": "store_true", "help": "a host declared dead, with the disks, backups and images there"},
+            ),
+        ),
+    ),
     "hosts certificate": (
         "make the certificates for the line to a host",
         (("name", {"help": "name or address of the host"}), ("--to", {"required": True, "metavar": "FOLDER"})),

@@ -33,6 +33,8 @@ MODULES = {
     "audit": "auditing",
     "backup": "backups",
     "hosts": "hosts",
+    "hosts fence": "host_losses",
+    "hosts remove": "host_losses",
     "images": "images",
     "mails": "auditing",
     "maintenance": "maintenance",

@@ -123,7 +123,7 @@ def show(runtime: Runtime, arguments: Arguments) -> Rows:
         entries = fleet.load(db).entries
     if not entries:
         return []
-    seen: dict[int, str] = {host.id: host.state for host in _driver(runtime).hosts()}
+    seen: dict[int, str] = {host.id: host.state for host in driver_of(runtime).hosts()}
     seen |= {entry.id: "draining" for entry in entries.values() if entry.state == "draining" and seen[entry.id] == "up"}
     return [_row(entry, seen[entry.id] if entry.state != "lost" else "lost") for entry in entries.values()]
 
@@ -147,7 +147,7 @@ def drain(runtime: Runtime, arguments: Arguments) -> Rows:
     """Machines that are on move to other hosts. Guests of the rest are asked to shut down, and come on again here when
     it is over.
     """
-    number, driver = arguments["id"], _driver(runtime)
+    number, driver = arguments["id"], driver_of(runtime)
     try:
         if not arguments["over"] and not arguments["shut_down"]:
             driver.begin_draining(number)
@@ -197,34 +197,7 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def fence(runtime: Runtime, arguments: Arguments) -> Rows:
-    if not arguments["is_off"]:
-        raise ValueError("turn the machine off first, for good, and say so: --is-off. Else what ran there runs twice")
-    try:
-        _driver(runtime).declare_lost(arguments["id"])
-    except DriverError as error:
-        raise ValueError(error.reason) from None
-    return show(runtime, arguments)
-
-
-def remove(runtime: Runtime, arguments: Arguments) -> Rows:
-    number = arguments["id"]
-    listed = _driver(runtime).list(number)
-    here = [*listed.domains, *listed.disks, *listed.backups, *listed.images]
-    with runtime.database.read() as db:
-        entry = fleet.load(db).entries.get(number)
-    if entry is None:
-        raise ValueError(f"there is no host {number}")
-    if listed.unreachable and entry.state != "lost":
-        raise ValueError("the host does not answer, so nobody knows what is there; fence it first")
-    if here:
-        raise ValueError(f"{len(here)} things are on the host: {', '.join(ref.name for ref in here[:10])}")
-    with runtime.database.write() as db:
-        db.delete(tables.host, id=number)
-    return show(runtime, arguments)
-
-
-def _driver(runtime: Runtime) -> LibvirtHypervisor:
+def driver_of(runtime: Runtime) -> LibvirtHypervisor:
     try:
         from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # noqa: PLC0415
     except DriverError as error:
@@ -245,8 +218,6 @@ LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "hosts add": add,
     "hosts certificate": certificate,
     "hosts drain": drain,
-    "hosts fence": fence,
     "hosts list": show,
     "hosts reconcile": reconcile,
-    "hosts remove": remove,
 }

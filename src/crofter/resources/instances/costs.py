@@ -20,13 +20,32 @@ EVERYTHING = (COMPUTE, BACKUP, ADDRESS, MANAGED)
 def begin(ctx: Context, instance: Instance, plan: Type, account: AccountStanding) -> None:
     meters.start(ctx, instance.account_id, _machine(instance, plan))
     if instance.backups_enabled:
-        begin_backups(ctx, instance, plan)
+        meters.start(ctx, instance.account_id, _backups(instance, plan))
     if account.managed:
-        begin_managed(ctx, instance)
+        meters.start(ctx, instance.account_id, _managed(instance))
 
 
-def begin_backups(ctx: Context, instance: Instance, plan: Type | None = None) -> None:
-    meters.start(ctx, instance.account_id, _backups(instance, plan or _plan(ctx, instance)))
+def restart(ctx: Context, instance: Instance, public: int) -> None:
+    """Bill an instance again that gets a new host in place of a lost one. Closed accounts pay nothing."""
+    account = accounts.by_id(ctx.db, instance.account_id)
+    if not account.closed and not is_billed(ctx, instance.id):
+        plan = _plan(ctx, instance)
+        meters.start(ctx, instance.account_id, _machine(instance, plan))
+        if instance.backups_enabled:
+            meters.start(ctx, instance.account_id, _backups(instance, plan))
+        if account.managed:
+            meters.start(ctx, instance.account_id, _managed(instance))
+        count_addresses(ctx, instance, public)
+
+
+def is_billed(ctx: Context, instance_id: int) -> bool:
+    """False for an instance whose host was lost: nothing that belongs to it is billed until it has a new host."""
+    return bool(meters.running(ctx.db, COMPUTE, instance_id))
+
+
+def begin_backups(ctx: Context, instance: Instance) -> None:
+    if is_billed(ctx, instance.id):
+        meters.start(ctx, instance.account_id, _backups(instance, _plan(ctx, instance)))
 
 
 def end_backups(ctx: Context, instance: Instance) -> None:
@@ -34,7 +53,8 @@ def end_backups(ctx: Context, instance: Instance) -> None:
 
 
 def begin_managed(ctx: Context, instance: Instance) -> None:
-    meters.start(ctx, instance.account_id, _managed(instance))
+    if is_billed(ctx, instance.id):
+        meters.start(ctx, instance.account_id, _managed(instance))
 
 
 def change_plan(ctx: Context, instance: Instance, plan: Type) -> None:
@@ -55,7 +75,9 @@ def difference(ctx: Context, instance_id: int, plan: Type) -> tuple[int, int]:
 
 def count_addresses(ctx: Context, instance: Instance, public: int) -> None:
     """Pay for as many addresses as there are beyond the first."""
-    meters.count(ctx, instance.account_id, _address(instance), max(0, public - 1))
+    surplus = max(0, public - 1)
+    if not surplus or is_billed(ctx, instance.id):
+        meters.count(ctx, instance.account_id, _address(instance), surplus)
 
 
 def rename(ctx: Context, instance: Instance) -> None:
@@ -70,7 +92,7 @@ def move(ctx: Context, instance: Instance, to_account: int) -> None:
     meters.stop(ctx, MANAGED, instance.id)
     for what in (COMPUTE, BACKUP, ADDRESS):
         meters.move(ctx, what, instance.id, to_account)
-    if accounts.is_managed(ctx.db, to_account):
+    if accounts.is_managed(ctx.db, to_account) and is_billed(ctx, instance.id):
         meters.start(ctx, to_account, _managed(instance))
 
 

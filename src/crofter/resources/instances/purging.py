@@ -55,11 +55,16 @@ PURGE = Operation(kind="compute_purge", args=PurgeArgs, steps=(purge,), failed=t
 
 def forget_disks(ctx: Context, instance: Instance, ids: Sequence[int]) -> None:
     """Disks are gone at once for their owner, and from their host as soon as can be."""
+    without_disks(ctx, instance, ids)
+    if ids and instance.host is not None:
+        enqueue(ctx, PURGE, PurgeArgs(disks=[(instance.host, disk_id) for disk_id in ids]))
+
+
+def without_disks(ctx: Context, instance: Instance, ids: Sequence[int]) -> None:
+    """Delete the rows of disks, and empty their slots in configuration profiles."""
     for disk_id in ids:
         configs.without_disk(ctx, instance.id, disk_id)
         ctx.db.delete(disks.disk, id=disk_id)
-    if ids and instance.host is not None:
-        enqueue(ctx, PURGE, PurgeArgs(disks=[(instance.host, disk_id) for disk_id in ids]))
 
 
 def forget_backups(ctx: Context, old: Sequence[Backup]) -> None:

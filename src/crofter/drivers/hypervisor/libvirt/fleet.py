@@ -86,6 +86,10 @@ class RealFleet(Fleet):
         """Hosts that a person has declared dead: nothing runs there, and nothing is left there."""
         return frozenset(entry.id for entry in self.entries.values() if entry.state == "lost")
 
+    def is_gone(self, host: int) -> bool:
+        """True if nothing is left on the host: it was lost, or was taken out of the fleet."""
+        return host % BLOCK != 0 and (host not in self.entries or self.entries[host].state == "lost")
+
     @property
     def closed(self) -> frozenset[int]:
         return frozenset(entry.id for entry in self.entries.values() if entry.state == "maintenance")

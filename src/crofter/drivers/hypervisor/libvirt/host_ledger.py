@@ -104,7 +104,7 @@ class HostLedger(Ledger):
 
     def find(self, document: type[D], number: int) -> Entry[D] | None:
         entry = super().find(document, number)
-        if entry is not None and entry.host in self.fleet.lost:
+        if entry is not None and self.fleet.is_gone(entry.host):
             return replace(entry, doc=None, due=None, becomes=None, heading=None)
         return entry
 

@@ -229,6 +229,12 @@ class LibvirtHypervisor:
     def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef, order: Order) -> Progress:
         at: Any = self._stored(ref) if isinstance(ref, VolumeRef) else ref
         document, plan, job = self._removal(ref, at)
+        with self._store.reading() as ledger:
+            known = ledger.find(document, ref.id) if ledger.fleet.region(at.host) is None else None
+            if ledger.fleet.region(at.host) is None and (known is None or known.doc is None):
+                return Progress(real_time=True)  # the host was taken out of the fleet, with all that was there
+        if known is not None:
+            at = replace(at, host=known.host)
         task = Task("gone", document, at, order, plan, creates=True, anywhere=True)
         return self._performer.perform(task, job, 0.5, heavy=False)
 

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from crofter.context import Context
 from crofter.drivers.hypervisor import DomainSpec
 from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
-from crofter.resources.instances import hypervisor_client, neighbours, specs, store
+from crofter.resources.instances import costs, hypervisor_client, neighbours, specs, store
 from crofter.resources.instances.configs import networks
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.looking import Args, look, look_again
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
@@ -114,12 +115,20 @@ def place(work: StepContext) -> Sleep | None:
     host = hypervisor_client.place(work, instance.region, instance.id, specs.bare(instance))
     if isinstance(host, Sleep):
         return host
-    work.then(lambda ctx: placed(ctx, instance.id, host))
+    new = instance.status == "provisioning"  # its costs began with it
+    work.then(lambda ctx: placed(ctx, instance.id, host) if new else _placed_again(ctx, instance.id, host))
     return None
 
 
 def placed(ctx: Context, instance_id: int, host: int) -> None:
     ctx.db.update(store.instance, {"id": instance_id}, host=host)
+
+
+def _placed_again(ctx: Context, instance_id: int, host: int) -> None:
+    """The instance may have lost its host, and has not been billed since."""
+    placed(ctx, instance_id, host)
+    public = sum(held.public for held in ips.of(ctx, instance_id))
+    costs.restart(ctx, store.get_unscoped(ctx, instance_id), public)
 
 
 @step(weight=30)
