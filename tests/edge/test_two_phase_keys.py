@@ -266,7 +266,7 @@ def test_what_is_refused_in_the_second_phase_lets_go_of_its_key(
 
 
 def test_a_payment_that_is_declined_lets_go_of_its_key(cloud: Cloud, alice: Client) -> None:
-    cloud.fault("card_declined", euuid=alice.get("/v4/account").json()["euuid"], times=1)
+    cloud.fault("card_declined", euuid=alice.get("/v4/account").json()["euuid"], times=2)
     answers = [alice.post("/v4/account/payments", json={"usd": "20.00"}, headers=KEY) for _ in range(2)]
     assert [(answer.status_code, errors(answer)) for answer in answers] == [
         (400, [(None, "The payment was declined.")])

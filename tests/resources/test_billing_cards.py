@@ -12,7 +12,7 @@ from httpx2 import Client, Response
 from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
 from tests.cloud import Cloud
 from tests.observed import actions, errors
-from tests.resources.money import CARD, stand_at
+from tests.resources.money import CARD, books_are_in_order, rows, stand_at
 
 DECLINED = "4000000000000002"
 
@@ -260,6 +260,50 @@ def test_the_same_key_pays_once(cloud: Cloud, alice: Client) -> None:
     cloud.advance(86400)
     assert alice.post("/v4/account/payments", json={"usd": "20.00"}, headers=header).status_code == 200
     assert alice.get("/v4/account").json()["balance"] == -40
+
+
+def pay(client: Client, usd: str = "20.00") -> Response:
+    return client.post("/v4/account/payments", json={"usd": usd}, headers={"Idempotency-Key": "march"})
+
+
+@pytest.mark.both
+def test_a_declined_payment_may_be_sent_again_under_its_key(cloud: Cloud) -> None:
+    cloud.freeze()
+    owner = cloud.person(username="carol", card="declined")
+    refusals = [pay(owner) for _ in range(3)]
+    assert [errors(refusal) for refusal in refusals] == [[(None, "The payment was declined.")]] * 3
+    assert add(owner, default=True).status_code == 200
+    paid = pay(owner)
+    assert paid.status_code == 200, paid.text
+    replayed = pay(owner)
+    assert (replayed.content, replayed.headers["idempotent-replayed"]) == (paid.content, "true")
+    assert owner.get("/v4/account").json()["balance"] == -20
+    assert len(rows(cloud, "SELECT 1 FROM charge WHERE status = 'declined'")) == 3
+    assert actions(owner).count("payment_submitted") == 1
+    books_are_in_order(cloud)
+
+
+def test_another_amount_may_be_paid_under_the_key_of_a_declined_payment(cloud: Cloud) -> None:
+    account = cloud.account(username="carol")
+    owner = cloud.client(account["token"])
+    cloud.fault("card_declined", euuid=account["euuid"], times=1)
+    assert [pay(owner, usd).status_code for usd in ("20.00", "30.00", "20.00")] == [400, 200, 409]
+    assert owner.get("/v4/account").json()["balance"] == -30
+
+
+def test_a_second_attempt_in_doubt_is_the_same_charge_when_it_is_sent_again(
+    cloud: Cloud, alice: Client, moody: Moody
+) -> None:
+    """Only a declined attempt is followed by another one: the answer that got lost may have been a success."""
+    cloud.fault("card_declined", euuid=alice.get("/v4/account").json()["euuid"], times=1)
+    assert pay(alice).status_code == 400
+    moody.lost = "there"
+    assert pay(alice).status_code == 503
+    moody.lost = None
+    assert pay(alice).status_code == 200
+    assert alice.get("/v4/account").json()["balance"] == -20
+    assert len(rows(cloud, "SELECT 1 FROM charge")) == 2
+    books_are_in_order(cloud)
 
 
 class Moody(SimulatedGateway):

@@ -127,6 +127,18 @@ def test_a_payment_that_is_declined_moves_nothing(cloud: Cloud, alice: Client) -
     books_are_in_order(cloud)
 
 
+@pytest.mark.both
+def test_a_declined_payment_may_be_executed_again_by_a_willing_payer(cloud: Cloud, alice: Client) -> None:
+    payment_id, key = staged(alice), {"Idempotency-Key": "one"}
+    unwilling = {"payer_id": "DECLINED7", "payment_id": payment_id}
+    assert [alice.post(EXECUTE, json=unwilling, headers=key).status_code for _ in range(2)] == [400, 400]
+    willing = {"payer_id": "GX7Y2", "payment_id": payment_id}
+    assert [alice.post(EXECUTE, json=willing, headers=key).status_code for _ in range(2)] == [200, 200]
+    assert balance(alice) == -20
+    assert errors(executed(alice, payment_id)) == [("payment_id", "This payment was executed already.")]
+    books_are_in_order(cloud)
+
+
 def test_a_staged_payment_expires_and_is_forgotten(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     payment_id = staged(alice)

@@ -106,11 +106,20 @@ def status_of(ctx: Context, key: str) -> str | None:
     return None if known is None else known.status
 
 
-def unexpired(ctx: Context, key: str) -> str:
-    """The key, or another one if this one's day is over: a name for a request is forgotten after a day."""
-    known = ctx.db.maybe(_CHARGE, key=key)
-    over = known is not None and known.status != "pending" and ctx.now - known.created >= clock.DAY
-    return f"{key}@{ctx.now}" if over else key
+def attempt(ctx: Context, kind: str, name: str, *, lasting: int | None = None) -> str:
+    """Return the key of the latest charge for this request, or of a new one if that was declined.
+
+    A charge that is pending or paid answers every repetition; a paid one for ``lasting`` milliseconds, if given.
+    Callers choose ``name``, so the number of the attempt is in front of it.
+    """
+    number = 1
+    while True:
+        key = f"{kind}:{name}" if number == 1 else f"{kind}.{number}:{name}"
+        known = ctx.db.maybe(_CHARGE, key=key)
+        forgotten = known is not None and lasting is not None and ctx.now - known.created >= lasting
+        if known is None or known.status == "pending" or (known.status == "paid" and not forgotten):
+            return key
+        number += 1
 
 
 def intend_balance(ctx: Context, account_id: int, key: str, *, patience: int = LEFT_BEHIND) -> str | None:

@@ -72,12 +72,12 @@ def _staged(ctx: Context, prepared: Staged, *, amount: int) -> PayPalView:
 
 
 def execute(ctx: Context, body: PayPalExecute, idempotency_key: str | None) -> TwoPhaseWrite[None]:
-    """A staged payment has one charge, whoever asks for it and however often."""
+    """Execute a staged payment once; after a declined attempt a payer may approve the payment again."""
     payments.must_be_taken(ctx)
     staged = ctx.db.maybe(_STAGED, account_id=ctx.account_id, payment_id=body.payment_id)
     if staged is None:
         raise inaccessible("Payment", "payment_id")
-    key = f"paypal:{staged.payment_id}"
+    key = payments.attempt(ctx, "paypal", staged.payment_id)
     asked_by = f"{ctx.actor.token_id}:{idempotency_key or ctx.rng.hex(32)}"
     status = payments.status_of(ctx, key)
     if status is None:

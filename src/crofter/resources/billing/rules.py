@@ -166,8 +166,9 @@ def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPh
     amount = payable(ctx, body.usd)
     method = _chosen(ctx, body.payment_method_id)
     must_not_try_out_cards(ctx)
-    name = payments.unexpired(ctx, f"pay:{ctx.actor.token_id}:{idempotency_key or ctx.rng.hex(32)}")
-    key = payments.intend(ctx, ctx.account_id, name, amount, method.token)
+    name = f"{ctx.actor.token_id}:{idempotency_key or ctx.rng.hex(32)}"
+    key = payments.attempt(ctx, "pay", name, lasting=clock.DAY)
+    payments.intend(ctx, ctx.account_id, key, amount, method.token)
     runtime = ctx.runtime
     return TwoPhaseWrite(lambda: payments.submit(runtime, key), lambda after, outcome: _paid(after, key, outcome))
 
