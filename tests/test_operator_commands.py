@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from crofter.cli import doctor, host_certificates
+from crofter.cli import doctor, host_certificates, operations
+from crofter.engine.tables import operation
 from crofter.resources.billing.store import payment
 from tests.cloud import Cloud
 from tests.served import CROFTER, environment
@@ -166,3 +167,17 @@ def test_vlans_of_a_host_are_tags_of_its_bridge(admin: AdminCommands, vlans: str
     host = ("us-east", "qemu+tls://nowhere.invalid/system", "--disk", "1000")
     admin("hosts", "add", *host, "--network", network, "--vlans", vlans, code=1)
     assert "VLANs are given as 100-199" in admin.stderr
+
+
+def test_a_list_of_operations_that_is_cut_says_so(cloud: Cloud, admin: AdminCommands) -> None:
+    now = cloud.runtime.clock.now()
+    row = {"kind": "strange", "version": 1, "queue": "none", "cursor": "x", "state": "failed", "input": {}, "vars": {}}
+    row |= {"due": now, "created": now, "finished": now}
+    with cloud.runtime.database.write() as db:
+        for _ in range(operations.MOST):
+            db.insert(operation, **row)
+    assert (len(admin("operations", "list")), admin.stderr) == (operations.MOST, "")
+    with cloud.runtime.database.write() as db:
+        db.insert(operation, **row)
+    assert len(admin("operations", "list")) == operations.MOST
+    assert admin.stderr == "crofter: these are the latest 200; there are more\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crofter.client import flags, formats, tree
+from crofter.client import flags, formats, paging, tree
 from tests.client.conftest import Crofter
 from tests.cloud import Cloud
 
@@ -137,14 +137,43 @@ def test_columns_are_chosen_by_flag_and_by_settings(crofter: Crofter, home: Path
     assert ["eu-west", "uk"] in rows
 
 
-def test_pages(crofter: Crofter) -> None:
-    for number in range(30):
-        assert crofter("tags", "create", "--label", f"tag-{number:02}").code == 0
-    assert len(crofter("tags", "list", "-o", "id", "--page-size", "25").out.split()) == 25
-    assert len(crofter("tags", "list", "-o", "id", "--page-size", "25", "--page", "2").out.split()) == 5
-    assert len(crofter("tags", "list", "-o", "id", "--page-size", "25", "--all").out.split()) == 30
-    whole = crofter("tags", "list", "-o", "json", "--page-size", "25", "--all").json()
-    assert (len(whole["data"]), whole["pages"], whole["results"]) == (30, 1, 30)
+@pytest.fixture
+def tags(cloud: Cloud, crofter: Crofter) -> list[str]:
+    """More than a page of the server's default size."""
+    labels = [f"tag-{number:03}" for number in range(130)]
+    for label in labels:
+        assert crofter("tags", "create", "--label", label).code == 0
+    return labels
+
+
+def test_a_list_has_all_pages(crofter: Crofter, tags: list[str]) -> None:
+    listed = crofter("tags", "list", "-o", "id")
+    assert (listed.out.split(), listed.err) == (tags, "")
+    assert crofter("tags", "list", "-o", "id", "--page-size", "25").out.split() == tags
+    assert crofter("tags", "list", "-o", "id", "--page-size", "25", "--all").out.split() == tags
+    whole = crofter("tags", "list", "-o", "json").json()
+    assert (len(whole["data"]), whole["page"], whole["pages"], whole["results"]) == (130, 1, 1, 130)
+
+
+def test_a_list_that_is_cut_says_so_on_standard_error(
+    crofter: Crofter, tags: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = crofter("tags", "list", "-o", "id", "--limit", "30")
+    assert (few.code, few.out.split()) == (0, tags[:30])
+    assert few.err == "crofter: 30 of 130 items; --all shows all\n"
+    assert crofter("tags", "list", "-o", "id", "--limit", "130").err == ""
+    monkeypatch.setattr(paging, "MOST", 40)
+    cut = crofter("tags", "list", "-o", "id", "--page-size", "25")
+    assert (cut.out.split(), cut.err) == (tags[:40], "crofter: 40 of 130 items; --all shows all\n")
+    assert crofter("tags", "list", "-o", "id", "--all").out.split() == tags
+
+
+def test_one_page_of_a_list(crofter: Crofter, tags: list[str]) -> None:
+    page = crofter("tags", "list", "-o", "id", "--page-size", "50", "--page", "3")
+    assert page.out.split() == tags[100:]
+    assert page.err == "crofter: page 3 of 3; --all shows all 130 items\n"
+    for words in (["--limit", "0"], ["--limit", "x"], ["--all", "--limit", "5"], ["--all", "--page", "2"]):
+        assert crofter("tags", "list", *words).code == 2, words
 
 
 def test_filters(crofter: Crofter) -> None:

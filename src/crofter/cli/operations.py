@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from crofter.engine.tables import operation
 from crofter.errors import Invalid, NotFound
 
 MOST = 200
+"""Operations that are listed."""
 
 
 class _Listed(Row):
@@ -39,7 +41,7 @@ _LISTED = query(
     .where(or_(bindparam("any"), operation.c.state == bindparam("state")))
     .where(or_(bindparam("ended"), operation.c.state.in_(("queued", "running", "waiting", "failed"))))
     .order_by(operation.c.id.desc())
-    .limit(MOST),
+    .limit(MOST + 1),
     _Listed,
 )
 _ONE = query(select(*_COLUMNS).where(operation.c.id == bindparam("id")), _Listed)
@@ -50,9 +52,11 @@ def list_operations(runtime: Runtime, arguments: Arguments) -> Rows:
     state = arguments["state"]
     with runtime.database.read() as db:
         rows = db.all(_LISTED, any=state is None, state=state or "", ended=state is not None)
+    if len(rows) > MOST:
+        print(f"crofter: these are the latest {MOST}; there are more", file=sys.stderr)
     return [
         {**msgspec.structs.asdict(row), "due": clock.text(row.due), "error": plain(row.error) if row.error else None}
-        for row in rows
+        for row in rows[:MOST]
     ]
 
 

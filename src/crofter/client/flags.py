@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from crofter.client import paging
 from crofter.client.exits import USAGE, Stop
 from crofter.client.formats import FORMS
 from crofter.client.tree import Command
 
 GENERAL = frozenset(
-    "all ca columns data desc file filter filter-json help idempotency-key null order-by output page page-size plan "
-    "profile to url wait wait-timeout".split()
+    "all ca columns data desc file filter filter-json help idempotency-key limit null order-by output page page-size "
+    "plan profile to url wait wait-timeout".split()
 )
 """Flags that mean the same everywhere. A field of that name is given as ``--field-NAME``, or in ``--data``."""
 WAIT_SECONDS = 600
@@ -85,9 +86,7 @@ def _add_listing(built: argparse.ArgumentParser, command: Command) -> None:
     if not command.get("list"):
         return
     group = built.add_argument_group("which items")
-    group.add_argument("--page", type=int, metavar="N", help="which page (1)")
-    group.add_argument("--page-size", type=int, metavar="N", help="items on a page")
-    group.add_argument("--all", action="store_true", help="all pages")
+    paging.add_flags(group)
     if known := command.get("filters"):
         words = f"FIELD=VALUE, also with != < <= > >= and ~= (contains). Fields: {', '.join(known)}."
         group.add_argument("--filter", action="append", default=[], metavar="TERM", help=words)

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from crofter.client import flags, formats, profiles, tree, waiting
+from crofter.client import flags, formats, paging, profiles, tree, waiting
 from crofter.client.exits import OK, UNAUTHORISED, USAGE, Stop
 from crofter.client.transport import Answer, Refused, Session
 from crofter.client.tree import Command
 
 JSON = {"Content-Type": "application/json"}
-MAX_PAGES = 100_000
 
 
 class Run:
@@ -88,18 +87,10 @@ class Run:
     # ---- kinds of commands ----
 
     def _listed(self) -> int:
-        asked = self.asked
-        listed = self._called(
-            page=asked["page"], page_size=asked["page_size"] or (500 if asked["all"] else None)
-        ).json()
-        pages = listed.get("pages", 1)
-        if asked["all"]:
-            for page in range(2, min(pages, MAX_PAGES) + 1):
-                listed["data"] += self._called(page=page, page_size=asked["page_size"] or 500).json()["data"]
-            listed |= {"page": 1, "pages": 1}
-        elif pages > 1 and sys.stderr.isatty():
-            print(f"page {listed['page']} of {pages}; --all shows all {listed['results']}", file=sys.stderr)
-        self._print(listed)
+        def fetch(page: int, size: int | None) -> dict[str, Any]:
+            return dict(self._called(page=page, page_size=size).json())
+
+        self._print(paging.listed(self.asked, fetch))
         return OK
 
     def _answered(self, answer: Answer) -> int:
