@@ -310,6 +310,34 @@ def test_no_answer_has_the_interfaces_own_word_in_it(cloud: Cloud) -> None:
     assert read > 50
 
 
+def test_a_request_may_ask_for_the_interfaces_own_words(cloud: Cloud, client: httpx2.Client) -> None:
+    """As the console does, whose calls are the same on every server."""
+    own = cloud.client(cloud.account()["token"], **{"X-Dialect": "none"})
+    sent = {**INSTANCE, "image": "compute/debian11", "root_pass": DEPLOYED["root_pass"]}
+    answer = own.post("/v4/compute/instances", json=sent)
+    instance = answer.json()
+    assert (answer.status_code, instance["image"]) == (200, "compute/debian11")
+    assert answer.headers["x-accepted-oauth-scopes"] == "computes:read_write"
+    assert "placement" not in instance
+    cloud.settle()
+    volume = own.post("/v4/volumes", json={"label": "a", "compute_id": instance["id"]}).json()
+    assert volume["compute_id"] == instance["id"]
+    listed = filtered(own, "/v4/compute/instances", image="compute/debian11").json()["data"]
+    assert [each["id"] for each in listed] == [instance["id"]]
+    assert "lke_cluster_id" not in listed[0]
+    [event] = filtered(own, "/v4/account/events", action="compute_create").json()["data"]
+    assert event["entity"]["url"] == f"/v4/compute/instances/{instance['id']}"
+    with own.stream("GET", "/v4/account/events/stream?after=0") as stream:
+        assert '"action":"compute_create"' in next(line for line in stream.iter_lines() if line.startswith("data:"))
+    refused = own.post("/v4/volumes", json={"label": "b", "wug_id": 1, "size": 20}).json()["errors"]
+    assert refused == [{"reason": "Must provide a region or a Compute ID"}]
+    for path in ("/v4/wug/instances", "/v4/machines", "/v4/images/wug/debian11"):
+        assert own.get(path).status_code == 404, path
+    for other in ("wug", ""):
+        own.headers["X-Dialect"] = other
+        assert own.get("/v4/machines").status_code == 200, other
+
+
 def test_without_a_dialect_there_is_nothing_of_it() -> None:
     cloud = Cloud(disguised=None)
     try:

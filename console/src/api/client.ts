@@ -30,7 +30,10 @@ const signed: Middleware = {
   },
 };
 
-export const api = createClient<paths>({ baseUrl: "/v4" });
+/** The console knows the interface's own words alone: a server that speaks a dialect answers it without. */
+export const OWN_WORDS = { "X-Dialect": "none" } as const;
+
+export const api = createClient<paths>({ baseUrl: "/v4", headers: OWN_WORDS });
 api.use(signed);
 
 /** The body of a success. Failures have been thrown before; a plan is answered only to who asks with `planned`. */

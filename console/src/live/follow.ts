@@ -6,7 +6,7 @@
  */
 import type { QueryClient, QueryFilters } from "@tanstack/react-query";
 
-import { api, body, type Event } from "../api/client";
+import { OWN_WORDS, api, body, type Event } from "../api/client";
 import { facts } from "../facts";
 import { session } from "../session/session";
 import { forget, isUnderWay, note } from "./progress";
@@ -101,7 +101,7 @@ export function follow(cache: QueryClient, onState: StateListener, onEnd: (event
     let timeout = setTimeout(() => line?.abort(), QUIET);
     const token = await session.token();
     const answer = await fetch(`/v4/account/events/stream?after=${last}`, {
-      headers: { Authorization: `Bearer ${token}`, Accept: "text/event-stream" },
+      headers: { ...OWN_WORDS, Authorization: `Bearer ${token}`, Accept: "text/event-stream" },
       signal: line.signal,
       cache: "no-store",
     });

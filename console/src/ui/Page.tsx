@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef } from "react";
 
 import { Refused } from "../api/errors";
+import { inOwnWords } from "./command";
 import { Icon, type IconName } from "./Icon";
 import css from "./Page.module.css";
 import { Rename } from "./Rename";
@@ -73,7 +74,7 @@ export function Empty({ icon, title, children, action, command }: { icon: IconNa
       {action}
       {command && (
         <pre className={css.command} tabIndex={0} role="region" aria-label="The same as a command">
-          {command}
+          {inOwnWords(command)}
         </pre>
       )}
     </div>

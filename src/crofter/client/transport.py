@@ -119,7 +119,7 @@ class Session:
 
     def _with_token(self, headers: Mapping[str, str]) -> dict[str, str]:
         token = {"Authorization": f"Bearer {self.place.token}"} if self.place.token else {}
-        return {"User-Agent": f"crofter/{__version__}", **token, **headers}
+        return {"User-Agent": f"crofter/{__version__}", "X-Dialect": "none", **token, **headers}
 
     def _once(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         response = self._sent(method, path, headers, body)

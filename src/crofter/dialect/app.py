@@ -15,15 +15,18 @@ from crofter.dialect.inserts import Inserts
 from crofter.dialect.rules import Tree
 from crofter.dialect.shapes import FilterShape, Reader, Shape
 from crofter.dialect.under_way import addresses
-from crofter.edge.app import App, ASGIApp, Parts, Receive, Scope, Send
+from crofter.edge.app import App, ASGIApp, Parts, Receive, Scope, Send, is_secure
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint
+from crofter.edge.headers import Header
 from crofter.edge.limits import RateLimitStatus
 from crofter.edge.perform import Answer
 from crofter.edge.planning import APPLIED, PlanView
 from crofter.results import Stream
 
 JSON = (None, "application/json")
+OWN_WORDS = (b"x-dialect", b"none")
+"""The header of a request that is sent and answered as on a server without a dialect."""
 
 
 class DialectApp(App):
@@ -47,7 +50,7 @@ class DialectApp(App):
         if dialect.words is not None:
             self._words = dialect.words
             self._plan = Outward(self._reader.of(PlanView), dialect.words)
-            self._headers = answers.headers(dialect.words)
+            self._build_headers = answers.headers(dialect.words)
 
     # ---- what comes in ----------------------------------------------------------------------------------------------
 
@@ -70,7 +73,7 @@ class DialectApp(App):
         return described(self.in_words(document), self._dialect)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] == "http" and not in_own_words(scope):
             sent = scope["raw_path"]
             raw_path = self.own_path(sent)
             if raw_path is not sent:
@@ -82,7 +85,8 @@ class DialectApp(App):
     async def _endpoint(
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
     ) -> tuple[Answer, RateLimitStatus]:
-        if endpoint.listing is not None and self._dialect.words is not None and _filters(scope):
+        changes = endpoint.listing is not None and self._dialect.words is not None
+        if changes and _filters(scope) and not in_own_words(scope):
             headers = [
                 (name, self._own_filter(endpoint, sent) if name == b"x-filter" else sent)
                 for name, sent in scope["headers"]
@@ -91,7 +95,8 @@ class DialectApp(App):
         return await super()._endpoint(endpoint, values, scope, receive, request_id)
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
-        if endpoint.body is not None and self._dialect.words is not None:
+        changes = endpoint.body is not None and self._dialect.words is not None
+        if changes and request.headers.get(OWN_WORDS[0]) != OWN_WORDS[1]:
             request.body = requests.inward(request.body, self._body(endpoint), self._words)
         return await super().perform(endpoint, values, request)
 
@@ -107,7 +112,7 @@ class DialectApp(App):
         send: Send,
         request_id: str,
     ) -> None:
-        if answer.download is None and answer.content_type in JSON:
+        if answer.download is None and answer.content_type in JSON and not in_own_words(scope):
             body = answer.body if self._dialect.words is None else self._in_words(endpoint, answer)
             rules = self._rules.get(endpoint.name) if endpoint is not None else None
             if rules is not None and answer.status < 300 and body and APPLIED not in answer.headers:
@@ -119,6 +124,13 @@ class DialectApp(App):
             answer.body = body
         await super()._send(endpoint, answer, rate_status, scope, receive, send, request_id)
 
+    def _headers(
+        self, endpoint: Endpoint | None, answer: Answer, limit: RateLimitStatus, scope: Scope, request_id: str
+    ) -> list[Header]:
+        if self._dialect.words is None or in_own_words(scope):
+            return super()._headers(endpoint, answer, limit, scope, request_id)
+        return self._build_headers(endpoint, answer, limit, request_id, is_secure(scope))
+
     def _in_words(self, endpoint: Endpoint | None, answer: Answer) -> bytes:
         if answer.status >= 300 or endpoint is None:
             return answers.refusal(answer.body, self._words) if answer.status >= 300 else answer.body
@@ -129,7 +141,7 @@ class DialectApp(App):
     async def _stream(
         self, endpoint: Endpoint | None, answer: Answer, scope: Scope, receive: Receive, send: Send, request_id: str
     ) -> Answer:
-        if endpoint is None or self._dialect.words is None:
+        if endpoint is None or self._dialect.words is None or in_own_words(scope):
             return await super()._stream(endpoint, answer, scope, receive, send, request_id)
         outward = self._outward(endpoint)
 
@@ -167,6 +179,11 @@ class DialectApp(App):
     def _make_own_filter(self, endpoint: Endpoint, sent: bytes) -> bytes:
         """Kept for a while: programs send few filters, over and over."""
         return requests.inward(sent, self._filter(endpoint), self._words)
+
+
+def in_own_words(scope: Scope) -> bool:
+    """True if the caller asks for the interface's own words, as the console does."""
+    return OWN_WORDS in scope["headers"]
 
 
 def _filters(scope: Scope) -> bool:

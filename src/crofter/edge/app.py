@@ -80,8 +80,6 @@ class Parts(Struct):
 
 
 class App:
-    _headers = staticmethod(headers.build)
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.threads = Threads(parts.performer, parts.threads)
@@ -302,7 +300,7 @@ class App:
         try:
             with hub.watch(stream.topic) as waiter:
                 answer.content_type = "text/event-stream"
-                built = self._headers(endpoint, answer, self.parts.limits.unlimited(), request_id, _secure(scope))
+                built = self._headers(endpoint, answer, self.parts.limits.unlimited(), scope, request_id)
                 await send({"type": "http.response.start", "status": 200, "headers": built})
                 await streams.run(stream, fetch, hub, waiter, receive, send)
         except TooMany as problem:
@@ -334,7 +332,7 @@ class App:
             answer = refused(Unavailable(), answer.actor)
             size = len(answer.body)
         limit = rate_status or self.parts.limits.unlimited()
-        built = self._headers(endpoint, answer, limit, request_id, _secure(scope))
+        built = self._headers(endpoint, answer, limit, scope, request_id)
         if answer.status != 204:
             built.append((b"content-length", b"%d" % size))
         too_large = isinstance(answer.problem, TooLarge)
@@ -351,6 +349,11 @@ class App:
             await send(part(answer.body, more=False))
         else:
             await self._send_long(answer, size, scope, send)
+
+    def _headers(
+        self, endpoint: Endpoint | None, answer: Answer, limit: RateLimitStatus, scope: Scope, request_id: str
+    ) -> list[headers.Header]:
+        return headers.build(endpoint, answer, limit, request_id, is_secure(scope))
 
     async def _send_long(self, answer: Answer, size: int, scope: Scope, send: Send) -> None:
         peer, download = _peer(scope), answer.download
@@ -376,5 +379,6 @@ def _peer(scope: Scope) -> str:
     return scope["client"][0] if scope.get("client") else ""
 
 
-def _secure(scope: Scope) -> bool:
+def is_secure(scope: Scope) -> bool:
+    """True if the request came over TLS, to this server or to the proxy in front of it."""
     return bool(scope.get("scheme") == "https")

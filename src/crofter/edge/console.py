@@ -64,7 +64,8 @@ class Console:
         self._place = place if place is not None else folder()
         # Of its own, without a seed: whoever looks at a page must not change what a seeded server does next.
         self._rng = Rng()
-        facts = json.dumps({"version": __version__, "sandbox": settings.sandbox})
+        has_dialect = settings.dialect is not None
+        facts = json.dumps({"version": __version__, "sandbox": settings.sandbox, "dialect": has_dialect})
         self._facts = escape(facts).encode()
         self._files = mounts.once(self._read)
 

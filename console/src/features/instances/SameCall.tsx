@@ -2,6 +2,7 @@
 import { Button, CopyButton } from "@mantine/core";
 import { useState } from "react";
 
+import { inOwnWords } from "../../ui/command";
 import { Icon } from "../../ui/Icon";
 import { OneOf } from "../../ui/OneOf";
 import { Card } from "../../ui/Page";
@@ -14,7 +15,7 @@ export function SameCall({ wanted, firewall }: { wanted: Wanted; firewall: numbe
   const device = { id: "ID", type: "compute" };
   const first = form === "curl" ? asCurl("/compute/instances", wanted) : asCommand("instances create", wanted);
   const second = firewall === null ? "" : form === "curl" ? asCurl(`/networking/firewalls/${firewall}/devices`, device) : asCommand(`firewalls devices create ${firewall}`, device);
-  const text = second ? `${first}\n\n# with the id that it was given:\n${second}` : first;
+  const text = inOwnWords(second ? `${first}\n\n# with the id that it was given:\n${second}` : first);
   const choice = <OneOf label="As which command" value={form} onChange={setForm} options={{ curl: "curl", crofter: "Command line" }} />;
   return (
     <Card title="The same as a command" aside={choice}>
