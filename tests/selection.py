@@ -39,6 +39,7 @@ NOT_QUICK = {
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_known_statements.py": "processes of their own",
     "tests/db/test_migrations.py": "whole schemas are compared",
+    "tests/db/test_released_databases.py": "whole schemas are compared",
     "tests/db/test_silence.py": "a database that stands still",
     "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",
     "tests/drivers/test_fake_libvirt.py": "the whole contract once more",

@@ -1,45 +1,44 @@
-"""The schema as SQL, one file per database: what a release freezes into a migration."""
+"""The list of landed migrations, with their digests: a file that is on it is never edited again.
+
+`make openapi` appends the files of a new migration. Their digests stay as they were at that moment.
+"""
 
 from __future__ import annotations
 
-import sys
-from itertools import groupby
+from hashlib import sha256
 from pathlib import Path
 
-import crofter.assembly  # noqa: F401 - all of the server, and so every table
-from crofter.db import compiling
 from crofter.db.schema import MIGRATIONS
 
-UNRELEASED = "0001_foundation"
-"""The revision that is still written anew from the tables. Once it is released, databases have it, and it is frozen."""
+FILE = "tests/db/landed_migrations.txt"
+ROOT = Path(__file__).parent.parent
+VERSIONS = MIGRATIONS / "versions"
 
 
-def statements(dialect: str) -> list[str]:
-    """Everything that makes the present schema on an empty database."""
-    made = groupby(compiling.schema(dialect), _is_index)
-    return [statement for index, run in made for statement in (sorted(run) if index else run)]
+def landed(text: str) -> dict[str, str]:
+    """The digest of each landed file, by name."""
+    lines = [line.split() for line in text.splitlines()]
+    return {name: digest for digest, name in lines}
 
 
-def _is_index(statement: str) -> bool:
-    """A table's indexes come in any order; in a file that is read in diffs they have one."""
-    return statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX"))
+def written(versions: Path = VERSIONS) -> dict[str, str]:
+    """The digest of each file of the migrations as they are now."""
+    files = [file for pattern in ("[0-9]*.py", "[0-9]*.sql") for file in versions.glob(pattern)]
+    return {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def files(name: str = UNRELEASED) -> dict[str, str]:
-    """The content of each file of a revision, by its name."""
-    return {f"{name}.{dialect}.sql": "\n--;\n".join(statements(dialect)) + "\n" for dialect in compiling.URLS}
+def edited(versions: Path = VERSIONS) -> list[str]:
+    """Names of landed files that are missing or differ from what has landed."""
+    now = written(versions)
+    return [name for name, digest in landed(_list()).items() if now.get(name) != digest]
 
 
-def stale(versions: Path = MIGRATIONS / "versions") -> list[str]:
-    """The files that are not what they would be if written now."""
-    return [name for name, text in files().items() if (versions / name).read_text() != text]
+def render() -> str:
+    """The list with the files of new migrations appended, each landed line as it was."""
+    digests = {**written(), **landed(_list())}
+    return "".join(f"{digests[name]}  {name}\n" for name in sorted(digests))
 
 
-def main(name: str) -> None:
-    for file, text in files(name).items():
-        (MIGRATIONS / "versions" / file).write_text(text)
-        print(f"{file}: {text.count('--;') + 1} statements")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else UNRELEASED)
+def _list() -> str:
+    file = ROOT / FILE
+    return file.read_text() if file.exists() else ""

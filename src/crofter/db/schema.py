@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from crofter.db import known_statements
 from crofter.db.database import Database
 from crofter.db.session import Session
-from crofter.db.tables import sorted_names
+from crofter.db.tables import known_columns, sorted_names
 from crofter.errors import Unavailable
 
 log = logging.getLogger("crofter")
@@ -17,6 +18,17 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 8420
 """The advisory lock that lets one process at a time change a schema."""
 REVISION_TABLE = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"
+
+
+COLUMNS = {
+    "sqlite": "SELECT m.name, c.name FROM sqlite_master m, pragma_table_xinfo(m.name) c WHERE m.type = 'table'",
+    "postgresql": "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+    " AND a.attnum > 0 AND NOT a.attisdropped WHERE c.relkind = 'r'"
+    " AND c.relnamespace = current_schema()::regnamespace",
+}
+"""Table and column of everything in the database."""
+_NAMED = 3
+"""How many missing tables and columns a message lists."""
 
 
 class SchemaError(Exception):
@@ -28,15 +40,40 @@ def known_revisions() -> list[str]:
 
 
 def is_ready(database: Database) -> bool:
-    """Whether the schema is this release's: one statement, and no table of the server need be known for it."""
+    """True if the schema is this release's. Compares the tables that this process has imported with the database's."""
     try:
         with database.read() as db:
             if not _has_revision(db):
                 return False
-            stored = db.raw("SELECT version_num FROM alembic_version").fetchall()
-            return [str(row[0]) for row in stored] == [known_revisions()[-1]]
+            stored = [str(row[0]) for row in db.raw("SELECT version_num FROM alembic_version").fetchall()]
+            if stored != [known_revisions()[-1]]:
+                return False
+            must_fit(stored[0], db.raw(COLUMNS[database.dialect]).fetchall(), known_columns())
+            return True
     except Unavailable:
         return False  # to be told by whoever prepares it
+
+
+def must_fit(revision: str, stored: Iterable[Iterable[object]], expected: Mapping[str, Iterable[str]]) -> None:
+    """Raise SchemaError if the database lacks a table or a column of the schema that it claims to have."""
+    if lacking := missing(stored, expected):
+        raise SchemaError(
+            f"the database has schema {revision} but lacks {lacking}: it was not written by a release. "
+            "Restore a backup of a release, or start with an empty database"
+        )
+
+
+def missing(stored: Iterable[Iterable[object]], expected: Mapping[str, Iterable[str]]) -> str:
+    """Name the tables and columns that a database lacks, in words; empty if it has all of them."""
+    there: dict[str, set[str]] = {}
+    for table, column in stored:
+        there.setdefault(str(table), set()).add(str(column))
+    lacking = [f"the table {name}" for name in sorted(expected) if name not in there]
+    for name, columns in sorted(expected.items()):
+        if name in there:
+            lacking += [f"the column {name}.{column}" for column in columns if column not in there[name]]
+    more = len(lacking) - _NAMED
+    return ", ".join(lacking[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _has_revision(db: Session) -> bool:

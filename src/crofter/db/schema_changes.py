@@ -9,8 +9,8 @@ from sqlalchemy.exc import DatabaseError
 
 from crofter.db import schema
 from crofter.db.database import Database
-from crofter.db.schema import LOCK, REVISION_TABLE, SchemaError, known_revisions
-from crofter.db.tables import metadata
+from crofter.db.schema import COLUMNS, LOCK, REVISION_TABLE, SchemaError, known_revisions, missing, must_fit
+from crofter.db.tables import known_columns, metadata
 from crofter.errors import Unavailable
 
 
@@ -38,11 +38,7 @@ def prepare(database: Database) -> str:
                 return "made"
             if stored == head:
                 return "ready"
-            if stored not in known_revisions():
-                raise SchemaError(
-                    f"the database has schema {stored}, which is newer than this release knows ({head}): "
-                    "use the release that wrote it, or a newer one"
-                )
+            _must_be_known(connection, stored)
             _move(connection)
             return "moved"
     except DatabaseError as error:
@@ -60,7 +56,53 @@ def _stored(connection: Connection) -> str | None:
     return str(revision)
 
 
+def _must_be_known(connection: Connection, stored: str) -> None:
+    """Raise SchemaError unless a release has written the database, and this release knows its schema."""
+    there = _columns(connection)
+    if stored in known_revisions():
+        must_fit(stored, there, columns_at(stored))
+        return
+    known = f"this release knows up to {known_revisions()[-1]}"
+    if lacking := missing(there, known_columns()):
+        raise SchemaError(
+            f"the database has schema {stored} and lacks {lacking}, while {known}: "
+            "a development version from before the first release, or another program, wrote it"
+        )
+    raise SchemaError(
+        f"the database has schema {stored}, which is newer than this release knows ({known_revisions()[-1]}): "
+        "use the release that wrote it, or a newer one"
+    )
+
+
+def _columns(connection: Connection) -> list[tuple[str, str]]:
+    """Table and column of everything in the database."""
+    rows = connection.execute(text(COLUMNS[connection.dialect.name])).fetchall()
+    connection.rollback()
+    return [(str(table), str(column)) for table, column in rows]
+
+
+def columns_at(revision: str) -> dict[str, list[str]]:
+    """The columns of each table after a migration, read from an empty database on which all up to it were run."""
+    import apsw  # noqa: PLC0415 - needed once per release
+
+    connection = apsw.Connection(":memory:")
+    connection.execute("PRAGMA foreign_keys = OFF")
+    for script in sorted((schema.MIGRATIONS / "versions").glob("[0-9]*.sqlite.sql")):
+        if script.name.partition("_")[0] <= revision:
+            for statement in script.read_text().split("--;"):
+                connection.execute(statement)
+    columns: dict[str, list[str]] = {}
+    for table, column in connection.execute(COLUMNS["sqlite"]):
+        columns.setdefault(str(table), []).append(str(column))
+    connection.close()
+    return {name: names for name, names in columns.items() if not name.startswith("sqlite_")}
+
+
 def _make(connection: Connection, head: str) -> None:
+    there = _columns(connection)
+    ours = {name: columns for name, columns in known_columns().items() if name in {table for table, _ in there}}
+    if lacking := missing(there, ours):
+        raise SchemaError(f"the tables of another program are in this database: it lacks {lacking}")
     with connection.begin():
         metadata.create_all(connection)
         connection.execute(text(REVISION_TABLE))

@@ -193,6 +193,11 @@ def all_tables() -> list[Table]:
     return cast("list[Table]", [_tables[name] for name in sorted_names()])
 
 
+def known_columns() -> dict[str, list[str]]:
+    """The columns of each table that has been named so far."""
+    return {name: table.c.keys() for name, table in _tables.items()}
+
+
 def schema_digest() -> bytes:
     """The same as long as all tables are."""
     return digest([_metadata, [[table, table.after_create] for _, table in sorted(_tables.items())]])
