@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
+from crofter.engine.queue import ANY
 from crofter.resources.instances.jobs import JOBS
 from crofter.resources.instances.states import AT_REST, STATUSES, Job
 
@@ -21,9 +22,9 @@ A job starts from one of the states that it accepts, shows another one meanwhile
 that the machine is: `running`, `offline`, or `stopped` while its host is in maintenance. That is looked at, never
 assumed, and it is so however the job ends: finished, failed or cancelled. After a failure the event stays open until
 that look is over, so an event that says `failed` or `finished` means that the next order is accepted. While a job is
-queued or under way every other one is refused with `Compute busy.`; only a deletion is accepted at any time, and
-cancels what is going on. A step of another operation may queue a job behind itself if the job is declared to come
-after that.
+queued or under way every other one is refused with `Compute busy.`, with two exceptions: a job waits in the queue for
+the kinds of work in its column `Behind`, and a deletion cancels what is going on. A step of another operation may
+queue a job behind itself if the job is declared to come after that.
 """
 
 BY_ITSELF = """\
@@ -41,7 +42,7 @@ BY_ITSELF = """\
 
 
 def render(jobs: tuple[Job, ...] = JOBS) -> str:
-    head = ["| Job | Event | From | After | Shows | Steps |", "|---|---|---|---|---|---|"]
+    head = ["| Job | Event | From | After | Behind | Shows | Steps |", "|---|---|---|---|---|---|---|"]
     table = [*head, *(_row(job) for job in jobs)]
     return "\n".join([HEAD, *_diagram(jobs), "", "## Jobs", "", *table, "", BY_ITSELF])
 
@@ -50,7 +51,8 @@ def _row(job: Job) -> str:
     steps = " → ".join(step.name for step in job.operation.steps)
     shows = ", ".join(f"`{status}`" for status in _shown(job)) or "what it is"
     after = ", ".join(f"`{kind}`" for kind in job.after)
-    return f"| `{job.operation.kind}` | `{job.action}` | {_from(job)} | {after} | {shows} | {steps} |"
+    behind = "anything" if ANY in job.behind else ", ".join(f"`{kind}`" for kind in job.behind)
+    return f"| `{job.operation.kind}` | `{job.action}` | {_from(job)} | {after} | {behind} | {shows} | {steps} |"
 
 
 def _from(job: Job) -> str:

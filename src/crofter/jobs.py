@@ -46,6 +46,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """It cancels whatever is queued or under way, instead of being refused meanwhile."""
     after: tuple[str, ...] = ()
     """Kinds of operations whose steps may queue it behind themselves and behind all that is under way."""
+    behind: tuple[str, ...] = ()
+    """Kinds of operations that an order of it waits for in the queue. It is refused while any other is under way."""
     during: str | Mapping[str, str] | None = None
     """What it shows at once, or that by the state it starts from. None: the status stays, as during a snapshot."""
     later: tuple[str, ...] = ()
@@ -92,8 +94,10 @@ class Subject(Generic[T]):
         """What keeps two operations on one object apart."""
         return f"{self.name}:{object_id}"
 
-    def must_be_idle(self, ctx: Context, row: T, accepts: tuple[str, ...]) -> None:
+    def must_be_idle(self, ctx: Context, row: T, accepts: tuple[str, ...], behind: tuple[str, ...] = ()) -> None:
         """Refuse while an earlier action is queued or under way, or in a state that the action does not start from.
+
+        Operations of the kinds ``behind`` may be under way.
 
         Every job is checked like this when it starts. A rule asks earlier where being busy is to be said before
         another refusal, or where it changes something without a job.
@@ -101,7 +105,7 @@ class Subject(Generic[T]):
         if row.status not in accepts:
             raise Busy(self._busy)
         try:
-            admit(ctx, self.key(row.id))
+            admit(ctx, self.key(row.id), behind)
         except Busy:
             raise Busy(self._busy) from None
 
@@ -159,7 +163,7 @@ class Subject(Generic[T]):
             if row.status not in job.accepts:
                 raise Busy(self._busy)
         else:
-            self.must_be_idle(ctx, row, job.accepts)
+            self.must_be_idle(ctx, row, job.accepts, job.behind)
 
     def _cancel_all(self, ctx: Context, row: T) -> None:
         """Cancel what is queued, and ask what is under way to stop at its next step."""

@@ -173,7 +173,6 @@ ACTIONS: list[tuple[str, dict[str, Any]]] = [
     ("clone", {"region": "us-east", "type": "g6-standard-1"}),
     ("disks", {"label": "more", "size": 10}),
     ("backups", {"label": "now"}),
-    ("backups/cancel", {}),
     ("disks/{disk}/clone", {}),
     ("disks/{disk}/resize", {"size": 100}),
 ]
@@ -199,16 +198,34 @@ def test_one_thing_at_a_time(cloud: Cloud, alice: Client) -> None:
     assert alice.post(f"{URL}/{own}/shutdown").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["password", "disks/{disk}/password"])
+def test_a_boot_waits_for_a_password_reset(cloud: Cloud, alice: Client, path: str) -> None:
+    own = deploy(cloud, alice, booted=False, swap_size=0)
+    (root,) = disks(alice, own)
+    cloud.freeze()
+    field = "root_pass" if path == "password" else "password"
+    act(alice, own, path.format(disk=root["id"]), **{field: PASSWORD})
+    for refused_path in ("reboot", "rescue", path.format(disk=root["id"])):
+        answer = alice.post(f"{URL}/{own}/{refused_path}", json={field: PASSWORD} if "password" in refused_path else {})
+        assert (answer.status_code, answer.json()) == (400, BUSY), refused_path
+    act(alice, own, "boot")
+    assert status(alice, own) == "booting"
+    assert alice.post(f"{URL}/{own}/boot").json() == BUSY
+    cloud.settle()
+    assert status(alice, own) == "running"
+    ended = {event["action"]: event["status"] for event in events(alice)[-2:]}
+    assert ended == {"compute_boot": "finished", "password_reset": "finished"}
+
+
 def test_a_stopped_instance_takes_no_jobs_and_can_be_deleted(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, backups_enabled=True)
     (root, _) = disks(alice, own)
     cloud.fault("host_maintenance", compute_id=own)
     assert status(alice, own) == "stopped"
     for path, body in ACTIONS:
-        if path != "backups/cancel":
-            sent = {**body, "size": 1} if "size" in body else body
-            answer = alice.post(f"{URL}/{own}/{path.format(disk=root['id'])}", json=sent)
-            assert (answer.status_code, answer.json()) == (400, BUSY), path
+        sent = {**body, "size": 1} if "size" in body else body
+        answer = alice.post(f"{URL}/{own}/{path.format(disk=root['id'])}", json=sent)
+        assert (answer.status_code, answer.json()) == (400, BUSY), path
     assert alice.delete(f"{URL}/{own}").status_code == 200
     cloud.sandbox.delete("/_sandbox/faults")
     cloud.settle()

@@ -24,7 +24,7 @@ log = logging.getLogger("crofter.engine")
 
 
 def done(ctx: Context, work: StepContext) -> None:
-    kind = work.operation
+    kind, work.followed = work.operation, False
     if kind.done is not None:
         kind.done(ctx, work)
     now = timekeeping.now(ctx.runtime, ctx.db)
@@ -33,7 +33,7 @@ def done(ctx: Context, work: StepContext) -> None:
         queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
     else:
         ctx.db.delete_later(operation, id=work.id)
-    if work.event_id is None or work.account_id is None:
+    if work.event_id is None or work.account_id is None or work.followed:
         return
     if work.failure is not None:
         events.failed(ctx.db, now, work.account_id, work.event_id, work.failure.reason, work.failure.percent)

@@ -68,24 +68,27 @@ _INSERT: Query[Any] = query(
     .columns(id=Id)
 )
 # One that sleeps or backs off is under way, whenever it is due; one that is queued for tomorrow is not.
-_LIVE = query(
-    select(operation.c.id)
-    .where(
-        operation.c.key == bindparam("key"),
-        or_(
-            state_in(operation, "running", "waiting"),
-            state_in(operation, "queued") & (operation.c.due <= bindparam("now")),
-        ),
-    )
-    .limit(1)
+_LIVE_KINDS = select(operation.c.kind).where(
+    operation.c.key == bindparam("key"),
+    or_(
+        state_in(operation, "running", "waiting"),
+        state_in(operation, "queued") & (operation.c.due <= bindparam("now")),
+    ),
 )
+_LIVE = query(_LIVE_KINDS.limit(1))
+_ALL_LIVE = query(_LIVE_KINDS)
+ANY = "*"
+"""Stands for all kinds of operations."""
 
 
-def admit(ctx: Context, key: str) -> None:
-    """Refuse with Busy while an earlier operation on ``key`` is queued or under way."""
+def admit(ctx: Context, key: str, behind: tuple[str, ...] = ()) -> None:
+    """Refuse with Busy while an operation on ``key`` is queued or under way, except for the kinds in ``behind``."""
     if ctx.caller is not None:
         ctx.db.lock_account(ctx.account_id)  # two requests must not both find the key free
-    if ctx.db.value(_LIVE, key=key, now=timekeeping.now(ctx.runtime, ctx.db)) is not None:
+    if ANY in behind:
+        return
+    live = ctx.db.column(_ALL_LIVE if behind else _LIVE, key=key, now=timekeeping.now(ctx.runtime, ctx.db))
+    if set(live) - set(behind):
         raise Busy
 
 

@@ -45,7 +45,7 @@ class StepContext:
         self.ending: Failure | None = None
         """Set while the ``failed`` hook runs: how the event ends."""
         self.followed = False
-        """True if the ``failed`` hook enqueued a follow-up, which then ends the event."""
+        """True if the ``done`` or ``failed`` hook enqueued an operation that takes over the event."""
         self.writes: list[Callable[[Context], None]] = []
         self._step = operation.step_at(row.cursor) or operation.steps[0]
         self._cursor = row.cursor

@@ -64,9 +64,11 @@ start_job = _INSTANCES.start_job
 finish_at_once = _INSTANCES.finish_at_once
 
 
-def must_be_idle(ctx: Context, instance: Instance, accepts: tuple[str, ...] = AT_REST) -> None:
+def must_be_idle(
+    ctx: Context, instance: Instance, accepts: tuple[str, ...] = AT_REST, behind: tuple[str, ...] = ()
+) -> None:
     """Refuse while an earlier action is queued or under way, or in a state that the action does not start from."""
-    _INSTANCES.must_be_idle(ctx, instance, accepts)
+    _INSTANCES.must_be_idle(ctx, instance, accepts, behind)
 
 
 _UNDER_WAY = query(

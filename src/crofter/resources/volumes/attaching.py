@@ -12,8 +12,12 @@ from msgspec.structs import replace
 
 from crofter import clock
 from crofter.context import Context
+from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor import Device, DomainSpec
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, follow_up, step, tx_step
+from crofter.engine.queue import ANY, state_in
+from crofter.engine.tables import operation
 from crofter.events import record
 from crofter.resources.instances import hypervisor_client, states
 from crofter.resources.instances import store as instances
@@ -29,6 +33,9 @@ from crofter.resources.volumes.store import Volume
 FULLVIRT_SLOTS = SLOTS[:4]
 READY = ("active", "resizing")
 NO_SLOT = "The configuration profile has no free device slot."
+ELSEWHERE = "The Compute is in another region than the volume."
+BOOTS = {"compute_boot", "lassie_reboot", "rescue_boot"}
+"""Operations that switch a machine on."""
 DROP_AGAIN = 10 * clock.MINUTE
 
 
@@ -37,6 +44,14 @@ class AttachArgs(Struct, frozen=True):
     volume_id: int
     config_id: int | None = None
     """The profile that gets it; None if it ends with the next boot."""
+    named: bool = True
+    """False if the server chose the profile: another one takes its place if it is replaced before the step runs."""
+
+
+def default_profile(instance: Instance, own: list[Config]) -> Config | None:
+    """Return the profile last booted, or the only one."""
+    booted = next((config for config in own if config.id == instance.booted_config), None)
+    return own[0] if booted is None and len(own) == 1 else booted
 
 
 # ---- slots ----------------------------------------------------------------------------------------------------------
@@ -81,12 +96,14 @@ def _held(ctx: Context, args: AttachArgs) -> Volume:
 @tx_step(weight=10)
 def take_slot(ctx: Context, work: StepContext) -> Sleep | None:
     volume = _held(ctx, work.args)
+    instance = instances.get_unscoped(ctx, work.args.instance_id)
+    if volume.region != instance.region:
+        raise Failed(ELSEWHERE)
     if work.args.config_id is None:
+        work.vars["yields"] = bool(BOOTS & states.under_way(ctx, instance.id))
         return None
-    known = {config.id: config for config in configs.of(ctx, work.args.instance_id)}
-    config = known.get(work.args.config_id)
-    if config is None:
-        raise Failed("The configuration profile is gone.")
+    config = _profile(ctx, instance, work.args)
+    work.vars["config"] = config.id
     slot = slot_of(config, volume.id)
     if slot is None:
         slot = free_slot(config)
@@ -101,6 +118,8 @@ def take_slot(ctx: Context, work: StepContext) -> Sleep | None:
 @step(weight=90)
 def plug(work: StepContext) -> Sleep | None:
     """At once into a machine that is on, and into what it is defined as: its host may switch it on by itself."""
+    if work.vars.get("yields"):
+        return None
     with work.read() as ctx:
         instance = instances.get_unscoped(ctx, work.args.instance_id)
         volume = _held(ctx, work.args)
@@ -115,10 +134,31 @@ def plug(work: StepContext) -> Sleep | None:
     if seen.power == "absent":
         return None
     calls: list[Call] = [lambda order: driver.ensure_attached(ref, volume.ref, order)]
-    if "slot" in work.vars and seen.spec is not None and _boots_with(instance, seen.spec, work.args.config_id):
+    if (
+        "slot" in work.vars
+        and seen.spec is not None
+        and _boots_with(instance, seen.spec, work.vars.get("config", work.args.config_id))
+    ):
         wanted = _with_volume(seen.spec, work.vars["slot"], volume.id)
         calls.insert(0, lambda order: driver.ensure_domain(ref, wanted, order))
     return hypervisor_client.carry_out(work, calls)
+
+
+def _profile(ctx: Context, instance: Instance, args: AttachArgs) -> Config:
+    own = configs.of(ctx, instance.id)
+    config = next((config for config in own if config.id == args.config_id), None)
+    if config is None and not args.named:
+        config = default_profile(instance, own)
+    if config is None:
+        raise Failed("The configuration profile is gone.")
+    return config
+
+
+def yield_turn(ctx: Context, work: StepContext) -> None:
+    """Queue again behind a boot: only a machine that is on takes a volume that ends with the next boot."""
+    if work.vars.get("yields"):
+        enqueue(ctx, ATTACH.operation, work.args, key=work.key, event_id=work.event_id)
+        work.followed = True
 
 
 def _boots_with(instance: Instance, spec: DomainSpec, config_id: int | None) -> bool:
@@ -173,12 +213,13 @@ def drop_again(ctx: Context, work: StepContext, _reason: str) -> None:
 
 
 ATTACH = Job(
-    operation=Operation(kind="volume_attach", args=AttachArgs, steps=(take_slot, plug), failed=let_go),
+    operation=Operation(kind="volume_attach", args=AttachArgs, steps=(take_slot, plug), done=yield_turn, failed=let_go),
     action="volume_attach",
     accepts=tuple(status for status in states.STATUSES if status != "deleting"),
     after=("volume_create",),
+    behind=(ANY,),
 )
-"""The rules ask for an instance at rest. One that follows a creation takes its turn, whatever is going on."""
+"""Takes its turn, whatever is going on with the instance."""
 DETACH = Job(
     operation=Operation(kind="volume_detach", args=AttachArgs, steps=(unplug, free)),
     action="volume_detach",
@@ -187,20 +228,36 @@ DROP = Operation(kind="volume_drop", args=AttachArgs, steps=(unplug, free), fail
 JOBS = (ATTACH, DETACH)
 
 
+_QUEUED = query(
+    select(operation.c.input).where(
+        operation.c.key == bindparam("key"),
+        state_in(operation, "queued"),
+        operation.c.kind == ATTACH.operation.kind,
+    )
+)
+
+
 # ---- what happens to instances --------------------------------------------------------------------------------------
 
 
 def booting(ctx: Context, instance: Instance, devices: Devices) -> None:
     """What was attached until the next boot is free; what the profile names and nobody has is attached."""
     named = configs.volumes_of(devices)
-    for volume in store.attached(ctx, instance.id):
-        if not volume.persistent and volume.id not in named:
+    passing = [volume for volume in store.attached(ctx, instance.id) if not volume.persistent]
+    waiting = _waiting(ctx, instance.id) if passing else set()
+    for volume in passing:
+        if volume.id not in named and volume.id not in waiting:
             release(ctx, volume, instance)
     for volume_id in sorted(named):
         volume_named = store.find_unscoped(ctx, volume_id)
         if volume_named is None or volume_named.account_id != instance.account_id:
             raise Failed(f"Volume {volume_id} is gone.")
         _take(ctx, volume_named, instance)
+
+
+def _waiting(ctx: Context, instance_id: int) -> set[int]:
+    """Return the ids of volumes whose attachment waits for what is under way with the instance."""
+    return {args["volume_id"] for args in ctx.db.column(_QUEUED, key=states.key(instance_id))}
 
 
 def _take(ctx: Context, volume: Volume, instance: Instance) -> None:

@@ -32,6 +32,8 @@ class CreateArgs(Struct, frozen=True):
     instance_id: int | None = None
     """Attach it to this afterwards."""
     config_id: int | None = None
+    named: bool = True
+    """False if the server chose the profile."""
 
 
 class CloneArgs(Struct, frozen=True):
@@ -87,7 +89,7 @@ def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
     instance = instances.get_unscoped(ctx, work.args.instance_id)
     if instance.status == "deleting":
         return None  # which detaches it
-    args = AttachArgs(instance.id, volume.id, work.args.config_id)
+    args = AttachArgs(instance.id, volume.id, work.args.config_id, named=work.args.named)
     secondary, about = instances.entity(instance), store.entity(volume)
     states.start_job(ctx, ATTACH, instance, args, secondary=secondary, entity=about, after=work.operation)
     return None

@@ -51,12 +51,12 @@ def create(ctx: Context, body: VolumeCreate) -> VolumeView:
     refuse(body, reasons, lambda: _about_label(ctx, body.label))
     must_be_paid_up(ctx)
     if instance is not None:
-        states.must_be_idle(ctx, instance)
+        _must_be_attachable(ctx, instance)
     region = body.region or (instance.region if instance else "")
     volume = _begin(ctx, body.label, body.size, region, instance)
     if body.tags:
         tagging.put_on(ctx, store.KIND, volume.id, body.tags)
-    args = CreateArgs(volume.id, body.compute_id, config.id if config else None)
+    args = CreateArgs(volume.id, body.compute_id, config.id if config else None, body.config_id is not None)
     secondary = None if instance is None else instances.entity(instance)
     VOLUMES.start_job(ctx, operations.CREATE, volume, args, secondary=secondary)
     return store.view_now(ctx, volume.id)
@@ -134,23 +134,27 @@ def attach(ctx: Context, volume: Volume, body: VolumeAttach) -> VolumeView:
         ],
     )
     VOLUMES.must_be_idle(ctx, volume, ("active",))
-    states.must_be_idle(ctx, instance)
+    _must_be_attachable(ctx, instance)
     if not store.claim(ctx, volume.id, instance.id, persistent=persistent):
         raise Busy(operations.BUSY)
-    args = AttachArgs(instance.id, volume.id, config.id if persistent and config is not None else None)
+    chosen = config.id if persistent and config is not None else None
+    args = AttachArgs(instance.id, volume.id, chosen, named=body.config_id is not None)
     about = store.entity(volume)
     states.start_job(ctx, attaching.ATTACH, instance, args, secondary=instances.entity(instance), entity=about)
     return store.view_now(ctx, volume.id)
 
 
+def _must_be_attachable(ctx: Context, instance: Instance) -> None:
+    """Refuse while the instance is being deleted. The attachment waits for anything else that is under way."""
+    states.must_be_idle(ctx, instance, attaching.ATTACH.accepts, attaching.ATTACH.behind)
+
+
 def _chosen(ctx: Context, instance: Instance, config_id: int | None) -> Config | None:
-    """The profile that was asked for; else the one last booted; else the only one."""
-    known = {config.id: config for config in configs.of(ctx, instance.id)}
+    """Return the profile that the request names, or the one that the instance boots with."""
+    own = configs.of(ctx, instance.id)
     if config_id is not None:
-        return known.get(config_id)
-    if instance.booted_config in known:
-        return known[instance.booted_config]
-    return next(iter(known.values())) if len(known) == 1 else None
+        return next((config for config in own if config.id == config_id), None)
+    return attaching.default_profile(instance, own)
 
 
 def _about_attaching(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter import clock
 from crofter.context import Context
-from crofter.errors import Invalid
+from crofter.errors import Busy, Invalid
 from crofter.events import record
 from crofter.resources.instances import costs, purging, states, store
 from crofter.resources.instances.backups import operations, restoring, schedule
@@ -25,6 +25,13 @@ from crofter.resources.instances.store import Instance
 
 COOL_OFF = clock.DAY
 """After backups were cancelled, so long they cannot be enabled again."""
+
+BACKUP_KINDS = {
+    operations.SNAPSHOT.operation.kind,
+    operations.AUTOMATIC.kind,
+    restoring.RESTORE.operation.kind,
+}
+"""Operations that write or read backups: until they have ended, backups cannot be cancelled."""
 
 
 def view(row: Backup) -> BackupView:
@@ -89,7 +96,9 @@ def enable(ctx: Context, instance: Instance) -> None:
 def cancel(ctx: Context, instance: Instance) -> None:
     if not instance.backups_enabled:
         raise Invalid("Backups are not enabled for this Compute.")
-    states.must_be_idle(ctx, instance)
+    ctx.db.lock_account(instance.account_id)  # no backup may begin after the look
+    if instance.status == "deleting" or states.under_way(ctx, instance.id) & BACKUP_KINDS:
+        raise Busy
     ctx.db.update(
         store.instance,
         {"id": instance.id},

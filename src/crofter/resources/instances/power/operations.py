@@ -179,12 +179,12 @@ def power_on_rescue(work: StepContext) -> Sleep | None:
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def _boot(kind: str, *after: str) -> Job:
+def _boot(kind: str, *after: str, behind: tuple[str, ...] = ()) -> Job:
     """Booting is one thing; whether the owner or the watchdog asked for it is told by its name."""
     operation = Operation(
         kind=kind, args=BootArgs, steps=(place, take_volumes, define, power_on, look), failed=look_again
     )
-    return Job(operation=operation, action=kind, accepts=("offline",), after=after, during="booting")
+    return Job(operation=operation, action=kind, accepts=("offline",), after=after, behind=behind, during="booting")
 
 
 def _reboot(kind: str, *after: str) -> Job:
@@ -194,7 +194,7 @@ def _reboot(kind: str, *after: str) -> Job:
     return Job(operation=operation, action=kind, accepts=("running",), after=after, during="rebooting")
 
 
-BOOT = _boot("compute_boot", "compute_create")
+BOOT = _boot("compute_boot", "compute_create", behind=("password_reset",))
 WATCHDOG_BOOT = _boot("lassie_reboot", "compute_watch")
 REBOOT = _reboot("compute_reboot")
 HOST_REBOOT = _reboot("host_reboot", "maintenance")

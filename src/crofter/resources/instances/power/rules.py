@@ -21,7 +21,7 @@ from crofter.resources.instances.store import Instance
 
 
 def boot(ctx: Context, instance: Instance, config_id: int | None) -> None:
-    config = _startable(ctx, instance, config_id)
+    config = _startable(ctx, instance, config_id, operations.BOOT.behind)
     if instance.status == "running":
         raise Invalid("Compute is already booted.")
     states.start_job(ctx, operations.BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
@@ -44,12 +44,12 @@ def shutdown(ctx: Context, instance: Instance) -> None:
         states.start_job(ctx, operations.SHUTDOWN, instance, Args(instance.id))
 
 
-def _startable(ctx: Context, instance: Instance, config_id: int | None) -> Config:
+def _startable(ctx: Context, instance: Instance, config_id: int | None, behind: tuple[str, ...] = ()) -> Config:
     """What it will boot with. That it is busy is said before what it lacks: it may have that when it is idle again."""
     known = configs.of(ctx, instance.id)
     if config_id is not None and all(config_id != config.id for config in known):
         raise Invalid("config_id is not valid", field="config_id")
-    states.must_be_idle(ctx, instance)
+    states.must_be_idle(ctx, instance, behind=behind)
     return bootable(instance, known, config_id)
 
 
