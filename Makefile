@@ -25,6 +25,7 @@ EXTRAS := --extra pdf --extra postgres
 .venv/ready: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --quiet --locked $(EXTRAS) --python $(PYTHON)
 	$(compile)
+	@if git rev-parse --is-inside-work-tree > /dev/null 2>&1; then git config core.hooksPath .githooks; fi
 	@touch $@ .venv/serving
 
 # What a server needs and no more. --inexact leaves the tools of a .venv that has them where they are.
