@@ -18,11 +18,11 @@ def _unsealed(_keyring: Keyring, value: bytes, _place: str) -> bytes:
     return value
 
 
-def _read_aloud(self: Any, raw: bytes, body: Any) -> None:
+def _read_aloud(self: Any, raw: bytes, body: Any, *more: Any, **named: Any) -> None:
     """Logs what was sent, and tells it to whoever sent something wrong."""
     logging.getLogger("crofter").info("was sent %s", raw.hex())
     try:
-        _read(self, raw, body)
+        _read(self, raw, body, *more, **named)
     except Invalid as problem:
         raise Invalid(raw[::-1].decode(errors="replace")) from problem
 
