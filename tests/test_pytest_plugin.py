@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -97,6 +98,26 @@ def test_a_sandbox_that_serves_already_can_be_used(project: Path) -> None:
         ended = pytest_in(project, "--crofter-url", process.url, CROFTER_SANDBOX_KEY=key)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         assert process.client().get("/v4/profile").status_code == 200  # it goes on
+
+
+@pytest.mark.parametrize("tests", [1, 30])
+def test_an_address_where_nothing_serves_ends_the_run_in_one_line(project: Path, tests: int) -> None:
+    (project / "test_many.py").write_text("".join(f"def test_{at}(cloud_account):\n    pass\n" for at in range(tests)))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    ended = pytest_in(project, "--crofter-url", url)
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    (line,) = (ended.stdout + ended.stderr).strip().splitlines()
+    assert line.startswith(f"ERROR: --crofter-url: {url} cannot be reached: ")
+
+
+def test_a_key_that_is_missing_ends_the_run_in_one_line(project: Path) -> None:
+    (project / "test_many.py").write_text("def test_account(cloud_account):\n    pass\n")
+    with serving("--data", ":memory:", env={"CROFTER_SANDBOX_KEY": "a-key-of-the-sandbox"}) as process:
+        ended = pytest_in(project, "--crofter-url", process.url)
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    (line,) = (ended.stdout + ended.stderr).strip().splitlines()
+    assert "X-Sandbox-Key" in line
 
 
 HELD = """

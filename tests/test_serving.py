@@ -96,15 +96,27 @@ def test_a_second_process_on_the_same_folder_is_refused_in_words(kept: Path) -> 
     assert second.stderr.strip() == f"crofter: {kept} is in use by another crofter process"
 
 
-def test_a_port_that_is_taken_is_refused_in_words() -> None:
+@pytest.mark.parametrize(("flag", "setting"), [("--port", "port"), ("--metrics-port", "metrics port")])
+def test_a_port_that_is_taken_is_refused_with_a_hint(flag: str, setting: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = run_here("serve", "--port", str(port), "--data", ":memory:")
+        refused = run_here("serve", "--port", "0", flag, str(port), "--data", ":memory:")
     assert refused.returncode == 1
-    assert refused.stderr.startswith("crofter: ")
-    assert f"cannot listen on port {port} of 127.0.0.1: " in refused.stderr
-    assert "in use" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert refused.stderr == (
+        f"crofter: cannot listen on {setting} {port} of 127.0.0.1: another program uses it. "
+        f"Stop that program, or choose another port with {flag}; 0 takes a free one\n"
+    )
+
+
+def test_an_address_of_another_machine_is_refused_with_a_hint() -> None:
+    env = {"CROFTER_SANDBOX_KEY": "only-for-this-test", "CROFTER_SANDBOX_HOSTS": "cloud.test"}
+    refused = run_here(
+        "serve", "--mode", "sandbox", "--host", "192.0.2.1", "--port", "0", "--data", ":memory:", env=env
+    )
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("crofter: cannot listen on port 0 of 192.0.2.1: ")
+    assert refused.stderr.count("assign requested address") == 1
+    assert "--host" in refused.stderr
 
 
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("migrate",)])

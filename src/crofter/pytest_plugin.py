@@ -15,6 +15,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPException
 from typing import Any, NamedTuple
 
 import pytest
@@ -32,6 +33,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 class SandboxRefused(Exception):
     """The sandbox API has said no. The text is its answer."""
+
+
+class SandboxUnreachable(Exception):
+    """No sandbox answers at the address."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """End the run before the first test if ``--crofter-url`` cannot be used."""
+    config = session.config
+    url = config.getoption("--crofter-url")
+    if url is None or config.option.collectonly or hasattr(config, "workerinput"):
+        return
+    try:
+        _served_at(url)
+    except (SandboxRefused, SandboxUnreachable) as error:
+        raise pytest.UsageError(f"--crofter-url: {error}") from None
+
+
+def _served_at(url: str) -> Crofter:
+    return Crofter(url, os.environ.get("CROFTER_SANDBOX_KEY"))
 
 
 class Crofter:
@@ -56,6 +77,9 @@ class Crofter:
         except urllib.error.HTTPError as refused:
             words = refused.read().decode(errors="replace")
             raise SandboxRefused(f"{method} {path}: {refused.code} {words}") from None
+        except (OSError, HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise SandboxUnreachable(f"{self.url} cannot be reached: {reason}") from None
 
     def put_back(self) -> None:
         """What tests share is as it was: the clock runs, nothing is made to fail, and work takes its usual time."""
@@ -121,7 +145,7 @@ def crofter(request: pytest.FixtureRequest) -> Iterator[Crofter]:
     stash = request.config.stash
     url = request.config.getoption("--crofter-url")
     if url:
-        stash[_SERVING] = Crofter(url, os.environ.get("CROFTER_SANDBOX_KEY"))
+        stash[_SERVING] = _served_at(url)
         yield stash[_SERVING]
         del stash[_SERVING]
         return

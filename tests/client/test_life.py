@@ -194,3 +194,10 @@ def test_a_reader_that_has_seen_enough_is_no_error(ada: Ada) -> None:
     variables = served.environment(**ada.variables)
     done = subprocess.run(["bash", "-c", command], env=variables, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize("words", ["--help", "types --help", "types list --help", "admin --help", "openapi"])
+def test_a_reader_that_ends_early_is_no_error(words: str) -> None:
+    command = f"{served.CROFTER} {words} | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], env=served.environment(), capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")

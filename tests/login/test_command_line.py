@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,18 @@ def test_a_service_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("crofter: http://127.0.0.1:9/.well-known")
+
+
+def test_an_interrupt_ends_a_login_without_a_trace(cloud: Cloud, tmp_path: Path) -> None:
+    command = [*CROFTER, "login", "--url", cloud.url, "--no-browser"]
+    with subprocess.Popen(
+        command, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as login:
+        assert login.stdout is not None
+        assert login.stdout.readline().startswith("open this address")
+        login.send_signal(signal.SIGINT)
+        _, complaint = login.communicate(timeout=60)
+    assert (login.returncode, complaint) == (130, "")
 
 
 class Operator:

@@ -86,20 +86,25 @@ def overview() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse first, import later: neither ``--help`` nor the client needs a server."""
+    """Run a command, and exit with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(guarded(lambda: _run(words, own_process=arguments is None)))
+
+
+def _run(words: list[str], *, own_process: bool) -> int:
+    """Parse first, import later: neither ``--help`` nor the client needs a server."""
     if not words or words[0] in ("-h", "--help"):
         print(overview())
-        sys.exit(0 if words else 2)
+        return 0 if words else 2
     own = [name for name, _ in (*SERVER, *SIGNING)]
     if words[0] == "__complete" and words[1:2] and words[1] in own and words[2:]:
         from crofter.cli import completing  # noqa: PLC0415
 
         print("\n".join(completing.candidates(parser(), words[1:])))
-        sys.exit(0)
+        return 0
     if words[0] not in (*own, "--version"):
-        sys.exit(client.run(words, own))
-    if arguments is None:  # a process of its own
+        return client.run(words, own)
+    if own_process:
         gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     asked = vars(parser().parse_args(words))
     command = asked.pop("command")
@@ -107,16 +112,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from crofter.cli.openapi import write  # noqa: PLC0415
 
         write(asked["output"])
-        return
+        return 0
     if command in ("login", "logout"):
         from crofter.cli import login  # noqa: PLC0415
 
-        sys.exit(login.login(**asked) if command == "login" else login.logout(**asked))
+        return login.login(**asked) if command == "login" else login.logout(**asked)
     if command == "config":
         from crofter.cli import settings as shown_settings  # noqa: PLC0415
 
         flags = {name: asked.get(name) for name in SETTINGS}
-        sys.exit(guarded(lambda: shown_settings.show(flags, origin=asked["origin"], json=asked["json"])))
+        return shown_settings.show(flags, origin=asked["origin"], json=asked["json"])
     from crofter.config import SettingsError, complaints, load  # noqa: PLC0415
 
     if command == "work":
@@ -131,11 +136,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"crofter: {line}", file=sys.stderr)
         from crofter.cli import admin_commands  # noqa: PLC0415
 
-        sys.exit(guarded(lambda: admin_commands.run(settings, asked)))
+        return admin_commands.run(settings, asked)
     from crofter.cli import serve  # noqa: PLC0415
 
     if command == "migrate":
-        sys.exit(serve.migrate(settings))
+        return serve.migrate(settings)
     if asked.get("stop_with_stdin"):
         serve.stop_with_stdin()
-    sys.exit(serve.serve(settings, lambda: load(flags, os.environ), print_json=asked.get("print_json", False)))
+    return serve.serve(settings, lambda: load(flags, os.environ), print_json=asked.get("print_json", False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +16,19 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 JSON = "application/json"
 
 
+def cannot_listen(error: OSError, host: str, port: int, purpose: str = "") -> OSError:
+    """Return an error that names the address, the reason, and the setting to change."""
+    flag = f"--{purpose.strip()}-port" if purpose else "--port"
+    setting = "--host" if not purpose else "CROFTER_METRICS_HOST"
+    reason = {
+        errno.EADDRINUSE: "another program uses it. Stop that program, or choose another port with "
+        f"{flag}; 0 takes a free one",
+        errno.EACCES: f"ports below 1024 are for root. Choose another port with {flag}",
+        errno.EADDRNOTAVAIL: f"{error.strerror}. Give an address of this machine with {setting}",
+    }.get(error.errno or 0, error.strerror)
+    return OSError(f"cannot listen on {purpose}port {port} of {host}: {reason}")
+
+
 class MetricsServer:
     """Answers in threads of its own, so that it does while the process is busy."""
 
@@ -26,9 +40,7 @@ class MetricsServer:
         try:
             self._server: ThreadingHTTPServer = bound((settings.metrics_host, port), _Handler)
         except OSError as error:
-            raise OSError(
-                f"cannot listen on metrics port {port} of {settings.metrics_host}: {error.strerror}"
-            ) from error
+            raise cannot_listen(error, settings.metrics_host, port, "metrics ") from None
         self.port: int = self._server.server_address[1]
 
     def start(self, application: Application) -> None:

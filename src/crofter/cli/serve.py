@@ -21,7 +21,7 @@ from crofter.assembly import Application, build, check_dialect
 from crofter.bootstrap import FirstLogin, bootstrap, build_runtime
 from crofter.catalogue import CatalogueError
 from crofter.cli import announcement, first_login, logs, reloading, stopping
-from crofter.cli.metrics_server import MetricsServer
+from crofter.cli.metrics_server import MetricsServer, cannot_listen
 from crofter.cli.workers import Workers
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
@@ -152,7 +152,7 @@ def _bind(settings: Settings) -> socket.socket:
     try:
         listening.bind((settings.host, settings.port))
     except OSError as error:
-        raise OSError(f"cannot listen on port {settings.port} of {settings.host}: {error.strerror}") from error
+        raise cannot_listen(error, settings.host, settings.port) from None
     listening.listen(1024)
     listening.set_inheritable(True)
     return listening

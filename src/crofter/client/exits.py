@@ -29,13 +29,13 @@ class Stop(Exception):
 
 
 def guarded(work: Callable[[], int], *, as_json: bool = False) -> int:
-    """What a command ends with, whatever comes: reasons on standard error, a code for the shell."""
+    """Return the exit code of a command. Print reasons on standard error."""
     try:
-        code = work()
-        sys.stdout.flush()
-        return code
+        try:
+            return work()
+        finally:  # also before SystemExit, so that a pipe that broke is found here
+            sys.stdout.flush()
     except Stop as stop:
-        sys.stdout.flush()
         print(stop.rendered(as_json=as_json), file=sys.stderr)
         return stop.code
     except KeyboardInterrupt:
