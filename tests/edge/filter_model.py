@@ -32,7 +32,7 @@ def _entry(item: Item, key: str, value: Any) -> bool:
     if key == "+and":
         return all(matches(item, part) for part in value)
     if key == "+or":
-        return any(matches(item, part) for part in value)
+        return not value or any(matches(item, part) for part in value)
     return _field(value_of(item, key), value)
 
 

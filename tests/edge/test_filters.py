@@ -25,6 +25,8 @@ from tests.observed import errors
 ACTIONS = ("tag_create", "tag_delete", "compute_boot", "compute_reboot", "disk_resize")
 TYPES = ("tag", "compute", "disk", None)
 ENTITY_IDS = (1, 2, 17, "1", "web", "Prod/EU", 'a"b', None)
+COULD_NOT = "Could not apply filter: "
+OPERATORS = "+and, +or, +neq, +contains, +gt, +gte, +lt and +lte"
 FIELDS = ("id", "action", "created", "entity.id", "entity.type")
 
 
@@ -153,26 +155,55 @@ def test_a_filter_that_forgets_what_is_missing_would_be_seen(
 @pytest.mark.parametrize(
     ("wanted", "reasons"),
     [
-        ("{", ["Could not apply filter"]),
-        ("[]", ["Could not apply filter"]),
+        ("{", [f"{COULD_NOT}X-Filter is not valid JSON"]),
+        ("[]", [f"{COULD_NOT}X-Filter must be a JSON object"]),
         ('{"message": "x"}', ["Cannot filter on message"]),
         ('{"message": "x", "rate": 1, "id": 1}', ["Cannot filter on message", "Cannot filter on rate"]),
-        ('{"+or": [{"status": 1}, {"+and": [{"seen": true}]}]}', ["Cannot filter on status", "Cannot filter on seen"]),
-        ('{"+order_by": "status"}', ["Cannot filter on status"]),
-        ('{"+order": "desc"}', ["Could not apply filter"]),
-        ('{"+order_by": "id", "+order": "DESC"}', ["Could not apply filter"]),
-        ('{"id": "x"}', ["Could not apply filter"]),
-        ('{"id": [1, 2]}', ["Could not apply filter"]),
-        ('{"id": {}}', ["Could not apply filter"]),
-        ('{"id": {"+what": 1}}', ["Could not apply filter"]),
-        ('{"+what": []}', ["Could not apply filter"]),
-        ('{"created": "tomorrow"}', ["Could not apply filter"]),
+        ('{"+or": [{"read": 1}, {"+and": [{"seen": true}]}]}', ["Cannot filter on read", "Cannot filter on seen"]),
+        ('{"+order_by": "entity"}', ["Cannot filter on entity"]),
+        ('{"+order_by": "nothing"}', ["Cannot filter on nothing"]),
+        ('{"+order_by": ["id"]}', [f"{COULD_NOT}+order_by must be the name of a field"]),
+        ('{"+order": "DESC"}', [f"{COULD_NOT}+order must be asc or desc"]),
+        ('{"+order_by": "id", "+order": "DESC"}', [f"{COULD_NOT}+order must be asc or desc"]),
+        ('{"id": "x"}', [f"{COULD_NOT}id must be an integer"]),
+        ('{"id": [1, 2]}', [f"{COULD_NOT}id must be an integer"]),
+        ('{"entity.id": true}', [f"{COULD_NOT}entity.id must be an integer or a text"]),
+        ('{"action": 7}', [f"{COULD_NOT}action must be a text of at most 2048 characters"]),
+        ('{"id": {}}', [f"{COULD_NOT}id has an object without an operator"]),
+        ('{"id": {"+what": 1}}', [f"{COULD_NOT}+what is not an operator; id takes {OPERATORS}"]),
+        ('{"id": {"what": 1}}', [f"{COULD_NOT}what is not an operator; id takes {OPERATORS}"]),
+        ('{"id": {"\\ud800": 1}}', [f"{COULD_NOT}? is not an operator; id takes {OPERATORS}"]),
+        ('{"\\ud800": 1}', ["Cannot filter on ?"]),
+        ('{"id": {"+contains": 1}}', [f"{COULD_NOT}id does not take +contains: the field is not a text"]),
+        (
+            '{"action": {"+gt": "x"}}',
+            [f"{COULD_NOT}action does not take +gt: the field is neither a number nor a date-time"],
+        ),
+        ('{"id": {"+or": 1}}', [f"{COULD_NOT}+or of id must be a list"]),
+        ('{"+or": {}}', [f"{COULD_NOT}+or must be a list"]),
+        ('{"+or": [1]}', [f"{COULD_NOT}+or must hold JSON objects"]),
+        (
+            '{"+what": []}',
+            [f"{COULD_NOT}+what is not an operator; the filter takes +and, +or, +order_by and +order"],
+        ),
+        ('{"created": "tomorrow"}', [f"{COULD_NOT}created must be a date-time: YYYY-MM-DDTHH:MM:SS"]),
     ],
 )
 def test_a_filter_that_cannot_be_applied_says_why(alice: Client, wanted: str, reasons: list[str]) -> None:
     answer = alice.get("/v4/account/events", headers={"X-Filter": wanted})
     assert answer.status_code == 400
     assert errors(answer) == [("X-Filter", reason) for reason in reasons]
+
+
+def test_an_order_without_a_field_and_an_empty_choice_restrict_nothing(cloud: Cloud, alice: Client) -> None:
+    for label in ("first", "second"):
+        alice.post("/v4/tags", json={"label": label})
+    everything = alice.get("/v4/account/events").json()
+    nothing: list[dict[str, Any]] = [{"+order": "desc"}, {"+order": None}, {"+or": []}, {"action": {"+or": []}}]
+    for wanted in nothing:
+        assert shown(alice, wanted) == everything, wanted
+    assert shown(alice, {"+or": [], "entity.id": "first"})["results"] == 1
+    assert alice.get("/v4/tags", headers={"X-Filter": '{"+order": "desc"}'}).json()["results"] == 2
 
 
 def test_an_empty_filter_is_none_and_other_endpoints_do_not_look(alice: Client) -> None:

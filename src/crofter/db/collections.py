@@ -19,6 +19,7 @@ from crofter.db.tally import Tally
 
 R = TypeVar("R")
 
+SCALARS = (shape.StrType, shape.IntType, shape.FloatType, shape.BoolType, shape.LiteralType)
 SHALLOW = 500
 """Rows that may be passed over one by one; beyond that a page is found by its first row."""
 CACHED_SHAPES = 256
@@ -41,6 +42,20 @@ def filterable(view: Any) -> tuple[str, ...]:
             if isinstance(option, shape.StructType):
                 names += [f"{field.encode_name}.{inner}" for inner in filterable(option.cls)]
     return tuple(names)
+
+
+def sortable(view: Any) -> dict[str, str]:
+    """Return the fields of a view that hold one value, and their names in Python: ``+order_by`` takes them all."""
+    info = shape.type_info(view)
+    assert isinstance(info, shape.StructType)
+    return {field.encode_name: field.name for field in info.fields if _is_scalar(field.type)}
+
+
+def _is_scalar(kind: shape.Type) -> bool:
+    options = [option for option in _options(kind) if not isinstance(option, shape.NoneType)]
+    return all(
+        _is_scalar(option) if isinstance(option, shape.Metadata) else isinstance(option, SCALARS) for option in options
+    )
 
 
 def _options(kind: shape.Type) -> tuple[shape.Type, ...]:
@@ -98,6 +113,17 @@ class Collection(Generic[R]):
         return {name: _field(self._columns[name]) for name in filterable(self.view)}
 
     @cached_property
+    def sortable(self) -> dict[str, str]:
+        return sortable(self.view)
+
+    def orders(self, name: str) -> bool:
+        """True if the database can order rows by the field."""
+        return name in self.fields or name in self._columns
+
+    def _order_field(self, name: str) -> Field:
+        return self.fields.get(name) or _field(self._columns[name])
+
+    @cached_property
     def _plain(self) -> Query[R]:
         return self._page_query(self._above_floor(self.key), self._order)
 
@@ -143,6 +169,10 @@ class Collection(Generic[R]):
         edge = self._tally.locate(ctx.db, owner, before, descending=self._newest_first)
         return total, ctx.db.all(self._deep, rows=size, passed=0, edge=edge, **values)
 
+    @property
+    def newest_first(self) -> bool:
+        return self._newest_first
+
     def filtered(
         self, ctx: Context, wanted: Filter, number: int, size: int, owner: int, values: dict[str, Any]
     ) -> tuple[int, list[R]]:
@@ -168,7 +198,7 @@ class Collection(Generic[R]):
         key = (wanted.node, wanted.order_by, wanted.descending)
         statements = self._shapes.get(key)
         if statements is None:
-            order = self.key if wanted.order_by is None else self.fields[wanted.order_by].expression
+            order = self.key if wanted.order_by is None else self._order_field(wanted.order_by).expression
             rows, counted = self._above_floor(order), self._above_floor(self.key)
             may_be_few = self._may_be_few(wanted)
             if wanted.node is not None:
@@ -195,7 +225,7 @@ class Collection(Generic[R]):
         if wanted.order_by is None:
             key = by(self.key)
             return self._order if key is self.key else (key.desc() if self._newest_first else key.asc(),)
-        field = self.fields[wanted.order_by]
+        field = self._order_field(wanted.order_by)
         # Texts are compared in lower case here as in filters: one index serves both, on both databases.
         column = func.lower(field.expression) if field.text and not field.lower_case else field.expression
         up, down = by(column).asc(), by(column).desc()

@@ -42,6 +42,7 @@ class Field:
         lower_case: bool = False,
         element_of: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
         element_by_row: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
+        expected: str = "",
     ) -> None:
         self.expression = expression
         self.lower_case = lower_case
@@ -52,6 +53,7 @@ class Field:
         """The same asked of each row in turn, if one value may be an element of very many rows: when they are met in
         order, a page of them is found sooner so than by a look at all rows that have it."""
         self._convert = convert
+        self._expected = expected
 
     # What follows is asked of the column's type, when the first filter comes: it takes SQLAlchemy to know.
 
@@ -65,16 +67,28 @@ class Field:
 
     @cached_property
     def convert(self) -> Callable[[Any], Any]:
-        return self._convert or _converter(self.expression)
+        return self._convert or _kind(self.expression)[0]
+
+    @property
+    def expected(self) -> str:
+        """Requirement on a value, for the text of a refusal: ``must be an integer``."""
+        return self._expected or _kind(self.expression)[1]
 
 
 def _has_type(expression: ColumnElement[Any], kind: Any) -> bool:
     return isinstance(evaluate(expression).type, evaluate(kind))
 
 
-def _converter(expression: ColumnElement[Any]) -> Callable[[Any], Any]:
-    converters = (Moment, _moment), (Boolean, _boolean), (Integer, _integer), (Float, _number)
-    return next((convert for kind, convert in converters if _has_type(expression, kind)), _text)
+def _kind(expression: ColumnElement[Any]) -> tuple[Callable[[Any], Any], str]:
+    """Return the converter of the column's type, and the requirement on a value."""
+    kinds: tuple[tuple[Any, Callable[[Any], Any], str], ...] = (
+        (Moment, _moment, "must be a date-time: YYYY-MM-DDTHH:MM:SS"),
+        (Boolean, _boolean, "must be true or false"),
+        (Integer, _integer, "must be an integer"),
+        (Float, _number, "must be a number"),
+    )
+    fitting = ((convert, expected) for kind, convert, expected in kinds if _has_type(expression, kind))
+    return next(fitting, (_text, f"must be a text of at most {MAX_TEXT} characters"))
 
 
 def _boolean(value: Any) -> bool:

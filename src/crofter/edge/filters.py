@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from crofter.db.filters import NO_FILTER, Field, Filter, Node
@@ -13,8 +13,14 @@ MAX_DEPTH = 15
 MAX_TERMS = 20
 MAX_PARTS = 200
 """Objects and values in a filter, be they terms or nothing."""
-COULD_NOT = Reason("Could not apply filter", "X-Filter")
+MAX_NAMED = 100
+"""Characters of an unknown operator that a refusal repeats."""
 COMPARISONS = {"+gt", "+gte", "+lt", "+lte"}
+EVERYTHING: Node = ("and",)
+
+
+class FilterRefused(Exception):
+    """A filter that cannot be applied: the key, and the reason."""
 
 
 class _Reader:
@@ -24,35 +30,38 @@ class _Reader:
         self.terms = self.parts = 0
         self.unknown: list[str] = []
 
-    def object(self, sent: Any, depth: int) -> Node:
+    def object(self, sent: Any, depth: int, place: str) -> Node:
         if not isinstance(sent, dict):
-            raise ValueError(sent)
-        self.count(depth)
+            raise FilterRefused(f"{place} must hold JSON objects")
+        self.count(depth, place)
         nodes = [self.entry(key, value, depth) for key, value in sent.items()]
         return nodes[0] if len(nodes) == 1 else ("and", *nodes)
 
-    def count(self, depth: int) -> None:
+    def count(self, depth: int, place: str) -> None:
         self.parts += 1
-        if depth > MAX_DEPTH or self.parts > MAX_PARTS:
-            raise ValueError("too deep, or too much of it")
+        if depth > MAX_DEPTH:
+            raise FilterRefused(f"{place} is nested more than {MAX_DEPTH} levels deep")
+        if self.parts > MAX_PARTS:
+            raise FilterRefused(f"{place} exceeds the limit of {MAX_PARTS} parts")
 
     def entry(self, key: str, value: Any, depth: int) -> Node:
         if key in ("+and", "+or"):
-            if not isinstance(value, list):
-                raise ValueError(value)
-            return (key[1:], *(self.object(item, depth + 1) for item in value))
+            items = _list(key, value)
+            return (key[1:], *(self.object(item, depth + 1, key) for item in items)) if items else EVERYTHING
         if key.startswith("+"):
-            raise ValueError(key)
-        self.count(depth)
+            raise _unknown_operator(key, "the filter takes +and, +or, +order_by and +order")
+        self.count(depth, _short(key))
         field = self.fields.get(key)
         if field is None:
             self.unknown.append(key)
-            return ("and",)
+            return EVERYTHING
         return self.field(key, field, value, depth)
 
     def field(self, key: str, field: Field, value: Any, depth: int) -> Node:
-        self.count(depth)
-        if isinstance(value, dict) and value:
+        self.count(depth, key)
+        if isinstance(value, dict):
+            if not value:
+                raise FilterRefused(f"{key} has an object without an operator")
             nodes = [self.operator(key, field, name, operand, depth) for name, operand in value.items()]
             return nodes[0] if len(nodes) == 1 else ("and", *nodes)
         if isinstance(value, list) and field.element_of and key == "tags":
@@ -61,29 +70,52 @@ class _Reader:
 
     def operator(self, key: str, field: Field, name: str, operand: Any, depth: int) -> Node:
         if name in ("+and", "+or"):
-            if not isinstance(operand, list):
-                raise ValueError(operand)
-            return (name[1:], *(self.field(key, field, item, depth + 1) for item in operand))
+            items = _list(f"{name} of {key}", operand)
+            return (name[1:], *(self.field(key, field, item, depth + 1) for item in items)) if items else EVERYTHING
         if name == "+neq":
             return self.term(key, field, "!=", operand)
         if name == "+contains":
             if not field.text:
-                raise ValueError(operand)
+                raise FilterRefused(f"{key} does not take +contains: the field is not a text")
             return self.term(key, field, "contains", operand)
-        if name in COMPARISONS and field.ordered:
+        if name in COMPARISONS:
+            if not field.ordered:
+                raise FilterRefused(f"{key} does not take {name}: the field is neither a number nor a date-time")
             return self.term(key, field, name, operand)
-        raise ValueError(name)
+        raise _unknown_operator(name, f"{key} takes +and, +or, +neq, +contains, +gt, +gte, +lt and +lte")
 
     def term(self, key: str, field: Field, operator: str, value: Any) -> Node:
         self.terms += 1
         if self.terms > MAX_TERMS:
-            raise ValueError("too many terms")
+            raise FilterRefused(f"{key} exceeds the limit of {MAX_TERMS} conditions")
         if value is None and operator in ("=", "!="):
             return ("null", key, operator == "!=")
         parameter = f"filter_{self.terms}"
-        value = field.convert(value)
+        try:
+            value = field.convert(value)
+        except (ValueError, TypeError) as error:
+            raise FilterRefused(f"{key} {field.expected}") from error
         self.values[parameter] = _pattern(value) if operator == "contains" else value
         return ("is", key, operator, parameter)
+
+
+def _list(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise FilterRefused(f"{name} must be a list")
+    return value
+
+
+def _unknown_operator(name: str, known: str) -> FilterRefused:
+    return FilterRefused(f"{_short(name)} is not an operator; {known}")
+
+
+def _short(name: str) -> str:
+    return _encodable(name[:MAX_NAMED])
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which JSON can escape and UTF-8 cannot hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _pattern(value: str) -> str:
@@ -91,33 +123,56 @@ def _pattern(value: str) -> str:
     return f"%{escaped}%"
 
 
-def read(header: bytes | None, fields: Mapping[str, Field]) -> Filter:
-    """The filter of a request, or Invalid with one reason for each field that cannot be filtered on."""
+def read(header: bytes | None, fields: Mapping[str, Field], scalars: Set[str] = frozenset()) -> Filter:
+    """Return the filter of a request, or raise Invalid with one reason for each unknown field.
+
+    ``scalars``: further fields that ``+order_by`` takes.
+    """
     if not header:
         return NO_FILTER
     reader = _Reader(fields)
     try:
-        sent = json.loads(header.decode("utf-8"), parse_constant=_no_constant)
-        if not isinstance(sent, dict):
-            raise ValueError(sent)
+        sent = _sent(header)
         order_by, order = sent.pop("+order_by", None), sent.pop("+order", None)
-        if order not in (None, "asc", "desc") or (order is not None and order_by is None):
-            raise ValueError(order)
-        node = reader.object(sent, 1) if sent else None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise Invalid.all([_cannot(key) for key in reader.unknown] or [COULD_NOT]) from error
-    if order_by is not None and (not isinstance(order_by, str) or order_by not in fields):
-        reader.unknown.append(str(order_by))
+        if order not in (None, "asc", "desc"):
+            raise FilterRefused("+order must be asc or desc")
+        node = reader.object(sent, 1, "X-Filter") if sent else None
+        if order_by is not None:
+            _check_order(order_by, reader, scalars)
+    except FilterRefused as error:
+        raise Invalid.all([_cannot(key) for key in reader.unknown] or [could_not(str(error))]) from error
     if reader.unknown:
         raise Invalid.all([_cannot(key) for key in reader.unknown])
-    if order_by is not None and fields[order_by].element_of is not None:
-        raise Invalid.all([COULD_NOT])  # several values have no one place in an order
-    return Filter(node, reader.values, order_by, order == "desc")
+    return Filter(node, reader.values, order_by, order_by is not None and order == "desc")
+
+
+def _sent(header: bytes) -> dict[str, Any]:
+    try:
+        sent = json.loads(header.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise FilterRefused("X-Filter is not valid JSON") from error
+    if not isinstance(sent, dict):
+        raise FilterRefused("X-Filter must be a JSON object")
+    return sent
+
+
+def _check_order(order_by: Any, reader: _Reader, scalars: Set[str]) -> None:
+    if not isinstance(order_by, str):
+        raise FilterRefused("+order_by must be the name of a field")
+    field = reader.fields.get(order_by)
+    if field is None and order_by not in scalars:
+        reader.unknown.append(order_by)
+    elif field is not None and field.element_of is not None:
+        raise FilterRefused(f"+order_by does not take {order_by}: the field holds several values")
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
 
+def could_not(reason: str) -> Reason:
+    return Reason(f"Could not apply filter: {reason}", "X-Filter")
+
+
 def _cannot(key: str) -> Reason:
-    return Reason(f"Cannot filter on {key}", "X-Filter")
+    return Reason(f"Cannot filter on {_encodable(key)}", "X-Filter")

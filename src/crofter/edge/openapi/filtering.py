@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from crofter.db.collections import sortable
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.filters import MAX_TERMS
 from crofter.edge.openapi.field_words import FIELDS
@@ -53,7 +54,7 @@ def filters_of(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Sch
     for endpoint in endpoints:
         name = name_of(endpoint, schemas)
         if name is not None and name not in made:
-            made |= _filter(name, fields_of(endpoint, schemas))
+            made |= _filter(name, fields_of(endpoint, schemas), sortable(endpoint.item))
     kinds = {
         _kind(field)
         for endpoint in endpoints
@@ -63,7 +64,7 @@ def filters_of(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Sch
     return made | {f"{kind}Conditions": _conditions(kind) for kind in kinds}
 
 
-def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
+def _filter(name: str, fields: dict[str, Schema], scalars: Iterable[str]) -> dict[str, Schema]:
     """The filter itself, which may name an order, and the same without one, of which it may hold more."""
     inner = f"{name}Term"
     several = {"type": "array", "items": {"$ref": PREFIX + inner}, "maxItems": MAX_TERMS}
@@ -72,10 +73,15 @@ def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
         for field, schema in fields.items()
     }
     terms |= {name: {**several, "description": FIELDS[name]} for name in ("+and", "+or")}
-    ordered = [field for field, schema in fields.items() if "array" not in types_of(schema)]
+    single = [field for field, schema in fields.items() if "array" not in types_of(schema)]
+    ordered = sorted({*single, *scalars})
     order = {
         "+order_by": {"type": "string", "enum": ordered, "description": FIELDS["+order_by"]},
-        "+order": {"type": "string", "enum": ["asc", "desc"], "description": "Ascending unless said."},
+        "+order": {
+            "type": "string",
+            "enum": ["asc", "desc"],
+            "description": "Ascending by default. Ignored without `+order_by`.",
+        },
     }
     words = "Fields with the values that they must have. Several must all hold."
     closed = {"type": "object", "description": words, "additionalProperties": False}
@@ -84,7 +90,6 @@ def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
         name: {
             **closed,
             "properties": terms | order,
-            "dependentRequired": {"+order": ["+order_by"]},
             "examples": [_example(fields)],
         },
     }

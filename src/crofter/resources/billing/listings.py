@@ -75,10 +75,13 @@ class Payment(Row):
 _INVOICES = select(invoice).where(invoice.c.account_id == bindparam("account_id"))
 _PAYMENTS = select(payment).where(payment.c.account_id == bindparam("account_id"))
 _ITEMS = select(invoice_item).where(invoice_item.c.invoice_id == bindparam("invoice_id"))
-INVOICES = Collection(InvoiceView, _INVOICES, Invoice, key=invoice.c.id, columns={}, newest_first=True)
+_DATE = {"date": invoice.c.date}
+INVOICES = Collection(InvoiceView, _INVOICES, Invoice, key=invoice.c.id, columns=_DATE, newest_first=True)
 ITEMS = Collection(InvoiceItemView, _ITEMS, StoredInvoiceItem, key=invoice_item.c.id, columns={})
-PAYMENTS = Collection(PaymentView, _PAYMENTS, Payment, key=payment.c.id, columns={}, newest_first=True)
-PAYMENT_METHODS = Collection(PaymentMethodView, METHODS, Method, key=payment_method.c.id, columns={})
+_PAID = {"date": payment.c.date}
+PAYMENTS = Collection(PaymentView, _PAYMENTS, Payment, key=payment.c.id, columns=_PAID, newest_first=True)
+_ADDED = {"created": payment_method.c.created}
+PAYMENT_METHODS = Collection(PaymentMethodView, METHODS, Method, key=payment_method.c.id, columns=_ADDED)
 INVOICE = query(_INVOICES.where(invoice.c.id == bindparam("id")), Invoice)
 PAYMENT = query(_PAYMENTS.where(payment.c.id == bindparam("id")), Payment)
 ALL_ITEMS = query(_ITEMS.order_by(invoice_item.c.id), StoredInvoiceItem)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import Body, Id, Moment, Secret, View, Word, Words, word
+from crofter.shapes import Body, Filtered, Id, Moment, Secret, View, Word, Words, word
 
 CAPABILITIES = [
     "Computes",
@@ -76,7 +76,7 @@ ServiceType = Literal[
 class InvoiceView(View):
     """A bill."""
 
-    date: Moment
+    date: Filtered[Moment]
     id: Id
     label: str
     subtotal: Dollars
@@ -113,7 +113,7 @@ class CardData(View):
 class PaymentMethodView(View):
     """A card that can be charged."""
 
-    created: Moment
+    created: Filtered[Moment]
     data: CardData
     id: Id
     is_default: bool
@@ -123,7 +123,7 @@ class PaymentMethodView(View):
 class PaymentView(View):
     """Money that was taken."""
 
-    date: Moment
+    date: Filtered[Moment]
     id: Id
     usd: Dollars
 

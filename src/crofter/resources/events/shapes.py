@@ -52,6 +52,6 @@ class EventView(View):
     read: bool
     secondary_entity: SecondaryEntity | None
     seen: bool
-    status: EventStatus
+    status: Filtered[EventStatus]
     time_remaining: Annotated[str | None, Meta(description="``HH:MM:SS``, while it is known.")]
     username: str | None

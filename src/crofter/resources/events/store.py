@@ -103,8 +103,11 @@ _COLUMNS: dict[str, ColumnElement[Any] | Field] = {
     "id": event.c.id,
     "action": Field(event.c.action, lower_case=True),
     "created": event.c.created,
-    "entity.id": Field(event.c.entity_id, _entity_id),
+    "entity.id": Field(event.c.entity_id, _entity_id, expected="must be an integer or a text"),
     "entity.type": Field(event.c.entity_type, lower_case=True),
+    "status": Field(event.c.status, lower_case=True),
+    "message": event.c.message,
+    "username": event.c.username,
 }
 
 

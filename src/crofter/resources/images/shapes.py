@@ -19,7 +19,7 @@ MAKER = word("", where='"id":"compute/')
 class ImageView(View):
     """What a disk can be made from."""
 
-    created: Moment
+    created: Filtered[Moment]
     created_by: Annotated[str, MAKER, Meta(description="A username, or `compute` for an official image.")]
     deprecated: Annotated[Filtered[bool], Meta(description="Whether its distribution is no longer cared for.")]
     description: str | None
@@ -31,7 +31,7 @@ class ImageView(View):
     size: Annotated[Filtered[int], Meta(description="The least size of a disk made from it, in MB.", examples=[1300])]
     status: Status
     type: Filtered[Literal["manual", "automatic"]]
-    updated: Moment
+    updated: Filtered[Moment]
     vendor: Annotated[Filtered[str | None], Meta(description="The distribution; null for an own image.")]
 
 

@@ -123,7 +123,7 @@ _GRANTED = is_granted(KIND, image.c.id)
 
 def _collection(statement: Select[Any]) -> Collection[Image]:
     is_public: ColumnElement[bool] = image.c.account_id.is_(None)
-    columns = {name: image.c[name] for name in ("label", "deprecated", "size", "type", "vendor")}
+    columns = {name: image.c[name] for name in ("created", "deprecated", "label", "size", "type", "updated", "vendor")}
     return Collection(
         ImageView,
         statement,

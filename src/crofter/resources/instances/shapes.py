@@ -73,7 +73,7 @@ class InstanceView(View):
 
     alerts: Alerts
     backups: BackupsView
-    created: Moment
+    created: Filtered[Moment]
     group: Filtered[str]
     hypervisor: Literal["kvm"]
     id: Filtered[Id]
@@ -83,10 +83,10 @@ class InstanceView(View):
     label: Filtered[InstanceLabel]
     region: Filtered[str]
     specs: Specs
-    status: Status
+    status: Filtered[Status]
     tags: Filtered[list[str]]
-    type: str
-    updated: Moment
+    type: Filtered[str]
+    updated: Filtered[Moment]
     watchdog_enabled: bool
 
 

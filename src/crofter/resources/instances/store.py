@@ -187,6 +187,11 @@ _COLUMNS: dict[str, Any] = {
     "image": instance.c.image,
     "ipv4": Field(address.c.address, lower_case=True, element_of=_has_address),
     "tags": tags.field_of(KIND, instance.c.id),
+    "created": instance.c.created,
+    "status": Field(instance.c.status, lower_case=True),
+    "type": instance.c.type,
+    "updated": instance.c.updated,
+    "watchdog_enabled": instance.c.watchdog_enabled,
 }
 ALL = by_restricted(Collection(InstanceView, _SHOWN, Shown, key=instance.c.id, columns=_COLUMNS, tally=INSTANCES), KIND)
 

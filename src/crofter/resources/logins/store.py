@@ -13,7 +13,7 @@ from crofter.db import Id as IdColumn
 from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
 from crofter.db.sql import Column, ForeignKey, Index, LargeBinary, Text, bindparam, delete, select
-from crofter.shapes import Id, Moment, View
+from crofter.shapes import Filtered, Id, Moment, View
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -21,12 +21,12 @@ from crofter.shapes import Id, Moment, View
 class LoginView(View):
     """A login at the login service."""
 
-    datetime: Annotated[Moment, Meta(description="When it was tried.")]
+    datetime: Filtered[Annotated[Moment, Meta(description="When it was tried.")]]
     id: Id
     ip: Annotated[str, Meta(description="The address that it came from.", examples=["192.0.2.1"])]
     restricted: Annotated[bool, Meta(description="Whether the user was restricted.")]
     status: Literal["successful", "failed"]
-    username: str
+    username: Filtered[str]
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------
@@ -75,8 +75,9 @@ _SHOWN = select(*(login.c[name] for name in Login.__struct_fields__)).where(
     login.c.account_id == bindparam("account_id"), login.c.at >= bindparam("since")
 )
 _OWN = _SHOWN.where(login.c.user_id == bindparam("user_id"))
-OF_ACCOUNT = Collection(LoginView, _SHOWN, Login, key=login.c.id, columns={}, newest_first=True)
-OF_USER = Collection(LoginView, _OWN, Login, key=login.c.id, columns={}, newest_first=True)
+_COLUMNS = {"datetime": login.c.at, "username": login.c.username}
+OF_ACCOUNT = Collection(LoginView, _SHOWN, Login, key=login.c.id, columns=_COLUMNS, newest_first=True)
+OF_USER = Collection(LoginView, _OWN, Login, key=login.c.id, columns=_COLUMNS, newest_first=True)
 _ONE = query(_SHOWN.where(login.c.id == bindparam("login_id")), Login)
 _OWN_ONE = query(_OWN.where(login.c.id == bindparam("login_id")), Login)
 _OLD = query(delete(login).where(login.c.at < bindparam("since")))

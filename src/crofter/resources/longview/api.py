@@ -90,7 +90,7 @@ def update_longview_plan(ctx: Context, body: LongviewPlanUpdate) -> LongviewSubs
 @endpoint("GET /v4/longview/subscriptions", scope="none", grant="any", catalogue="everybody")
 def list_longview_subscriptions(ctx: Context, listing: Listing) -> Page[LongviewSubscriptionView]:
     """List the plans that can be subscribed to."""
-    return listing.of_list(rules.subscriptions())
+    return listing.of_list(rules.subscriptions(), LongviewSubscriptionView)
 
 
 @endpoint("GET /v4/longview/subscriptions/{subscription_id}", scope="none", grant="any", catalogue="everybody")

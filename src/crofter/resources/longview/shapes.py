@@ -45,11 +45,11 @@ class LongviewClientView(View):
 
     api_key: Revealed[Annotated[str, Meta(description="What the agent signs in with. Masked in lists.")]]
     apps: Annotated[LongviewApps, Meta(description="Found out by the agent, once it runs.")]
-    created: Moment
+    created: Filtered[Moment]
     id: Id
     install_code: Revealed[Annotated[str, Meta(description="What installs the agent. Masked in lists.")]]
     label: Filtered[ClientLabel]
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class LongviewClientCreate(Body, forbid_unknown_fields=True):

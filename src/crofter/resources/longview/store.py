@@ -63,7 +63,7 @@ _LABEL = query(
         longview_client.c.account_id == bindparam("account_id"), longview_client.c.label == bindparam("label")
     )
 )
-_COLUMNS = {"label": longview_client.c.label}
+_COLUMNS = {name: longview_client.c[name] for name in ("created", "id", "label", "updated")}
 ALL = by_restricted(
     Collection(LongviewClientView, _MINE, Client, key=longview_client.c.id, columns=_COLUMNS, tally=_TALLY), KIND
 )

@@ -79,6 +79,6 @@ class VlanView(View):
     """A private network between instances of a region."""
 
     computes: Annotated[list[int], Meta(description="The instances of which a profile uses it.")]
-    created: Moment
+    created: Filtered[Moment]
     label: Filtered[str]
     region: Filtered[str]

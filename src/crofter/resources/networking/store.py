@@ -198,7 +198,7 @@ _VLANS = select(*(vlan.c[name] for name in Vlan.__struct_fields__)).where(vlan.c
 
 
 def _vlans(used: ColumnElement[bool]) -> Collection[Vlan]:
-    columns = {"label": vlan.c.label, "region": vlan.c.region}
+    columns = {name: vlan.c[name] for name in ("created", "label", "region")}
     return Collection(VlanView, _VLANS.where(used), Vlan, key=vlan.c.id, columns=columns)
 
 

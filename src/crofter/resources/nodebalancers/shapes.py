@@ -51,7 +51,7 @@ class NodeBalancerView(View):
     """One address in front of several instances of its region."""
 
     client_conn_throttle: Throttle
-    created: Moment
+    created: Filtered[Moment]
     hostname: Annotated[HostName[str], Meta(examples=["100-64-0-9.ip.computeusercontent.com"])]
     id: Id
     ipv4: Annotated[Filtered[str], Meta(examples=["100.64.0.9"])]
@@ -60,7 +60,7 @@ class NodeBalancerView(View):
     region: Annotated[Filtered[str], Meta(examples=["us-east"])]
     tags: Filtered[list[str]]
     transfer: NodeBalancerTransferView
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class NodeBalancerCreate(Body):

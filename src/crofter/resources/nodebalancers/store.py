@@ -103,10 +103,12 @@ _LABEL = query(
 
 def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[NodeBalancer]:
     columns: dict[str, ColumnElement[Any] | Field] = {
+        "created": nodebalancer.c.created,
         "label": nodebalancer.c.label,
         "region": nodebalancer.c.region,
         "ipv4": Field(nodebalancer.c.ipv4, lower_case=True),
         "tags": tags.field_of(KIND, nodebalancer.c.id),
+        "updated": nodebalancer.c.updated,
     }
     return Collection(NodeBalancerView, statement, NodeBalancer, key=nodebalancer.c.id, columns=columns, tally=tally)
 

@@ -13,4 +13,4 @@ from crofter.shapes import Page
 @endpoint("GET /v4/account/notifications", scope="account:read_only", grant="any", slow=True)
 def list_notifications(ctx: Context, listing: Listing) -> Page[NotificationView]:
     """List what the account should know."""
-    return listing.of_list(rules.all_of(ctx))
+    return listing.of_list(rules.all_of(ctx), NotificationView)

@@ -12,7 +12,7 @@ from crofter.context import Context
 from crofter.db import Json, Session, query, table
 from crofter.db.collections import Collection
 from crofter.db.sql import Column, Integer, Text, bindparam, select
-from crofter.shapes import View, Words
+from crofter.shapes import Filtered, View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ class RegionView(View):
     """A place that offers services."""
 
     capabilities: Words[list[str]]
-    country: Annotated[str, Meta(description="Two letters.", examples=["us"])]
+    country: Filtered[Annotated[str, Meta(description="Two letters.", examples=["us"])]]
     id: Annotated[str, Meta(description="Identifies the region.", examples=["us-east"])]
     resolvers: Resolvers
     status: Literal["ok", "outage"]
@@ -65,7 +65,7 @@ class Region(Offered):
 
 _ALL = select(*(region.c[name] for name in Region.__struct_fields__))
 _OFFERED = _ALL.where(region.c.position.is_not(None))
-REGIONS = Collection(RegionView, _OFFERED, Region, key=region.c.position, columns={})
+REGIONS = Collection(RegionView, _OFFERED, Region, key=region.c.position, columns={"country": region.c.country})
 _ONE = query(_OFFERED.where(region.c.slug == bindparam("slug")), Region)
 _FIND = query(_ALL.where(region.c.slug == bindparam("slug")), Region)
 

@@ -36,7 +36,7 @@ Public = Annotated[bool, Meta(description="Whether everybody may see and deploy 
 class StackScriptView(View):
     """A script that runs inside a new instance when it first boots."""
 
-    created: Moment
+    created: Filtered[Moment]
     deployments_active: Annotated[int, Meta(description="Instances that were last deployed with it.")]
     deployments_total: Annotated[Filtered[int], Meta(description="How often it was deployed.")]
     description: Filtered[Description]
@@ -47,10 +47,10 @@ class StackScriptView(View):
     mine: Annotated[Filtered[bool], Meta(description="Whether it is of the caller's account.")]
     rev_note: Filtered[RevNote]
     script: Script
-    updated: Moment
+    updated: Filtered[Moment]
     user_defined_fields: Annotated[list[UserDefinedField], Meta(description="What it asks of who deploys it.")]
     user_gravatar_id: Annotated[str, Meta(description="MD5 of the author's email address, for Gravatar.")]
-    username: Annotated[str, Meta(description="Who wrote it.", examples=["alice"])]
+    username: Filtered[Annotated[str, Meta(description="Who wrote it.", examples=["alice"])]]
 
 
 class StackScriptCreate(Body):

@@ -107,7 +107,7 @@ _GRANTED = is_granted(KIND, stackscript.c.id)
 
 
 def _collection(statement: Select[Any], mine: ColumnElement[bool]) -> Collection[StackScript]:
-    names = ("description", "is_public", "label", "rev_note")
+    names = ("created", "description", "is_public", "label", "rev_note", "updated", "username")
     columns = {name: stackscript.c[name] for name in names}
     return Collection(
         StackScriptView,

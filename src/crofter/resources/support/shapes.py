@@ -38,7 +38,7 @@ class TicketView(View):
     id: Id
     opened: Filtered[Moment]
     opened_by: str
-    status: TicketStatus
+    status: Filtered[TicketStatus]
     summary: str
     updated: Filtered[Moment]
     updated_by: str | None
@@ -47,7 +47,7 @@ class TicketView(View):
 class ReplyView(View):
     """A reply to a ticket."""
 
-    created: Moment
+    created: Filtered[Moment]
     created_by: str
     description: str
     from_compute: Annotated[bool, Meta(description="Whether it comes from the support staff.")]

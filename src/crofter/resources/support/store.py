@@ -132,7 +132,9 @@ _MINE = EVERY.where(ticket.c.account_id == bindparam("account_id"))
 # A restricted user sees the tickets it opened, and those about objects that it sees.
 _SEEN_BY_USER = or_(ticket.c.opener_id == bindparam("user_id"), sees(ticket.c.entity_type, ticket.c.entity_id))
 _VISIBLE = _MINE.where(_SEEN_BY_USER)
-_FILTERED: dict[str, Any] = {"closed": ticket.c.closed, "opened": ticket.c.opened, "updated": ticket.c.updated}
+_FILTERED: dict[str, Any] = {
+    name: ticket.c[name] for name in ("closed", "id", "opened", "status", "summary", "updated")
+}
 OPEN_FIRST = (case((ticket.c.closed.is_(None), 0), else_=1), ticket.c.id.desc())
 ALL = Collection(TicketView, _MINE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)
 VISIBLE = Collection(TicketView, _VISIBLE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)
@@ -152,7 +154,7 @@ REPLIES = Collection(
     select(*(reply.c[name] for name in Reply.__struct_fields__)).where(reply.c.ticket_id == bindparam("ticket_id")),
     Reply,
     key=reply.c.id,
-    columns={},
+    columns={"created": reply.c.created},
 )
 _ATTACHED = query(
     select(attachment.c.ticket_id, attachment.c.filename)

@@ -20,13 +20,13 @@ class Entities(View):
 class TransferView(View):
     """A transfer of instances to another account."""
 
-    created: Moment
+    created: Filtered[Moment]
     entities: Entities
     expiry: Moment
     is_sender: Filtered[bool]
     status: Filtered[TransferStatus]
     token: Annotated[str, Meta(description="Whoever holds it may accept the transfer.")]
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class EntitiesBody(Body):

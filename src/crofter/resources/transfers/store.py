@@ -53,7 +53,12 @@ TRANSFERS = Collection(
     _ALL.where(or_(transfer.c.sender_id == bindparam("account_id"), transfer.c.receiver_id == bindparam("account_id"))),
     Transfer,
     key=transfer.c.id,
-    columns={"is_sender": _IS_SENDER, "status": transfer.c.status},
+    columns={
+        "created": transfer.c.created,
+        "is_sender": _IS_SENDER,
+        "status": transfer.c.status,
+        "updated": transfer.c.updated,
+    },
 )
 _BY_TOKEN = query(_ALL.where(transfer.c.token == bindparam("token")), Transfer)
 _OFFERED = query(

@@ -45,9 +45,9 @@ Tags = Annotated[list[TagLabel], Meta(max_length=500, description="Tags; those t
 class VolumeView(View):
     """Block storage that can be attached to an instance."""
 
-    compute_id: Annotated[int | None, Meta(description="The instance it is attached to.")]
+    compute_id: Filtered[Annotated[int | None, Meta(description="The instance it is attached to.")]]
     compute_label: Annotated[str | None, Meta(description="What that instance is called.")]
-    created: Moment
+    created: Filtered[Moment]
     filesystem_path: Annotated[
         str,
         word("/dev/disk/by-id/scsi-0", capital=True),
@@ -59,14 +59,16 @@ class VolumeView(View):
     hardware_type: Annotated[Literal["hdd", "nvme"], Meta(description="What it is stored on.")]
     id: Id
     label: Filtered[VolumeLabel]
-    region: Annotated[str, Meta(description="Where it is.", examples=["us-east"])]
+    region: Filtered[Annotated[str, Meta(description="Where it is.", examples=["us-east"])]]
     size: Size
-    status: Annotated[
-        Literal["creating", "active", "resizing", "contact_support"],
-        Meta(description="What is being done to it; an active one can be used."),
+    status: Filtered[
+        Annotated[
+            Literal["creating", "active", "resizing", "contact_support"],
+            Meta(description="What is being done to it; an active one can be used."),
+        ]
     ]
     tags: Filtered[list[str]]
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class VolumeCreate(Body, kw_only=True):

@@ -93,7 +93,9 @@ _OF = _SHOWN.where(volume.c.instance_id == bindparam("instance_id"))
 
 
 def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[Volume]:
-    columns: dict[str, Any] = {"label": volume.c.label, "tags": tags.field_of(KIND, volume.c.id)}
+    names = ("created", "hardware_type", "id", "label", "region", "size", "status", "updated")
+    columns: dict[str, Any] = {name: volume.c[name] for name in names}
+    columns |= {"compute_id": volume.c.instance_id, "tags": tags.field_of(KIND, volume.c.id)}
     return Collection(VolumeView, statement, Volume, key=volume.c.id, columns=columns, tally=tally)
 
 

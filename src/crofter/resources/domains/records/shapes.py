@@ -55,8 +55,8 @@ class RecordView(View):
     protocol: Protocol | None
     ttl_sec: Ttl
     tag: Filtered[Tag | None]
-    created: Moment
-    updated: Moment
+    created: Filtered[Moment]
+    updated: Filtered[Moment]
 
 
 class RecordCreate(Body):

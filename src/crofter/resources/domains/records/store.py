@@ -85,7 +85,7 @@ ALL = Collection(
     _ALL,
     Record,
     key=record.c.id,
-    columns={"type": record.c.type, "name": record.c.name, "target": record.c.target, "tag": record.c.tag},
+    columns={name: record.c[name] for name in Record.__struct_fields__},
     tally=RECORDS,
 )
 

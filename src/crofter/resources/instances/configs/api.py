@@ -22,7 +22,7 @@ CONFIGS = Collection(
     configs.ALL.where(configs.config.c.instance_id == bindparam("instance_id")),
     Config,
     key=configs.config.c.id,
-    columns={"label": configs.config.c.label},
+    columns={name: configs.config.c[name] for name in ("created", "label", "updated")},
 )
 
 

@@ -52,7 +52,7 @@ class ConfigView(View):
     """What an instance boots with."""
 
     comments: str | None
-    created: Moment
+    created: Filtered[Moment]
     devices: DevicesView
     helpers: HelpersView
     id: Id
@@ -63,7 +63,7 @@ class ConfigView(View):
     memory_limit: int
     root_device: str
     run_level: RunLevel
-    updated: Moment
+    updated: Filtered[Moment]
     virt_mode: VirtMode
 
 

@@ -28,7 +28,7 @@ DISKS = Collection(
     disks.ALL.where(disks.disk.c.instance_id == bindparam("instance_id")),
     Disk,
     key=disks.disk.c.id,
-    columns={"label": disks.disk.c.label, "size": disks.disk.c.size},
+    columns={name: disks.disk.c[name] for name in ("created", "label", "size", "updated")},
 )
 
 

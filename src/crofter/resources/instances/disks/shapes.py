@@ -19,13 +19,13 @@ DiskSize = Annotated[
 class DiskView(View):
     """A disk of an instance."""
 
-    created: Moment
+    created: Filtered[Moment]
     filesystem: Filesystem
     id: Id
     label: Filtered[DiskLabel]
     size: Filtered[DiskSize]
     status: Literal["ready", "not ready", "deleting"]
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class DiskCreate(Body):

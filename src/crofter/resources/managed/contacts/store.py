@@ -54,7 +54,7 @@ class ContactView(View):
     id: Id
     name: str | None
     phone: Phone
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class ContactBody(Body):
@@ -95,7 +95,8 @@ class Contact(Row):
 _MINE = select(*(contact.c[name] for name in Contact.__struct_fields__)).where(
     contact.c.account_id == bindparam("account_id")
 )
-CONTACTS = Collection(ContactView, _MINE, Contact, key=contact.c.id, columns={"group": contact.c.group_label})
+_COLUMNS = {"group": contact.c.group_label, "updated": contact.c.updated}
+CONTACTS = Collection(ContactView, _MINE, Contact, key=contact.c.id, columns=_COLUMNS)
 _ONE = query(_MINE.where(contact.c.id == bindparam("id")), Contact)
 _EMAILS = query(
     select(contact.c.email)

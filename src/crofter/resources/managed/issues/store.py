@@ -14,7 +14,7 @@ from crofter.db.collections import Collection
 from crofter.db.sql import Column, ForeignKey, Index, bindparam, select
 from crofter.resources.managed import membership
 from crofter.resources.support.store import ticket
-from crofter.shapes import Address, Id, Moment, View
+from crofter.shapes import Address, Filtered, Id, Moment, View
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ class IssueEntity(View):
 class IssueView(View):
     """An outage that monitoring has found."""
 
-    created: Annotated[Moment, Meta(description="When it was found.")]
+    created: Filtered[Annotated[Moment, Meta(description="When it was found.")]]
     entity: IssueEntity
     id: Id
     services: Annotated[list[int], Meta(description="The services affected.")]
@@ -68,7 +68,7 @@ _EVERY = select(
     issue.c.id, issue.c.ticket_id, ticket.c.summary, issue.c.services, issue.c.created, issue.c.closed
 ).join_from(issue, ticket, ticket.c.id == issue.c.ticket_id)
 _MINE = _EVERY.where(issue.c.account_id == bindparam("account_id"))
-ISSUES = Collection(IssueView, _MINE, Issue, key=issue.c.id, columns={})
+ISSUES = Collection(IssueView, _MINE, Issue, key=issue.c.id, columns={"created": issue.c.created})
 _ONE = query(_MINE.where(issue.c.id == bindparam("id")), Issue)
 _ANY = query(_EVERY.where(issue.c.id == bindparam("id")), Issue)
 

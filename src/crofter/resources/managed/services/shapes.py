@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from crofter.resources.managed import naming
-from crofter.shapes import UNSET, Body, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
 
 Kind = Annotated[
     Literal["url", "tcp"],
@@ -50,7 +50,7 @@ class ServiceView(View):
     address: str
     body: str | None
     consultation_group: str
-    created: Moment
+    created: Filtered[Moment]
     credentials: list[int]
     id: Id
     label: str
@@ -59,7 +59,7 @@ class ServiceView(View):
     service_type: Kind
     status: Status
     timeout: int
-    updated: Moment
+    updated: Filtered[Moment]
 
 
 class ServiceCreate(Body):

@@ -73,7 +73,8 @@ class Helpful(Row):
 
 _EVERY = select(*(service.c[name] for name in Service.__struct_fields__))
 _MINE = _EVERY.where(service.c.account_id == bindparam("account_id"))
-SERVICES = Collection(ServiceView, _MINE, Service, key=service.c.id, columns={})
+_COLUMNS = {name: service.c[name] for name in ("created", "updated")}
+SERVICES = Collection(ServiceView, _MINE, Service, key=service.c.id, columns=_COLUMNS)
 _ONE = query(_MINE.where(service.c.id == bindparam("id")), Service)
 _ANY = query(_EVERY.where(service.c.id == bindparam("id")), Service)
 _BLOCK = service.c.id.between(bindparam("first"), bindparam("last"))

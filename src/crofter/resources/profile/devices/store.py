@@ -12,7 +12,7 @@ from crofter.db import Row, query
 from crofter.db.collections import Collection
 from crofter.db.sql import bindparam, select
 from crofter.resources.logins.store import device
-from crofter.shapes import Id, Moment, View
+from crofter.shapes import Filtered, Id, Moment, View
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ from crofter.shapes import Id, Moment, View
 class TrustedDeviceView(View):
     """A browser that need not show a second factor."""
 
-    created: Moment
+    created: Filtered[Moment]
     expiry: Moment
     id: Id
     last_authenticated: Moment
@@ -43,7 +43,7 @@ class Device(Row):
 _TRUSTED = select(*(device.c[name] for name in Device.__struct_fields__)).where(
     device.c.user_id == bindparam("user_id"), device.c.expiry > bindparam("moment")
 )
-DEVICES = Collection(TrustedDeviceView, _TRUSTED, Device, key=device.c.id, columns={})
+DEVICES = Collection(TrustedDeviceView, _TRUSTED, Device, key=device.c.id, columns={"created": device.c.created})
 _ONE = query(_TRUSTED.where(device.c.id == bindparam("device_id")), Device)
 
 

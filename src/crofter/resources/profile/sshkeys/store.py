@@ -15,7 +15,7 @@ from crofter.db.sql import bindparam, select
 from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.users.store import ssh_key, user
-from crofter.shapes import UNSET, Body, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -34,9 +34,9 @@ PublicKey = Annotated[
 class SshKeyView(View):
     """An SSH key of the user."""
 
-    created: Moment
+    created: Filtered[Moment]
     id: Id
-    label: str
+    label: Filtered[str]
     ssh_key: str
 
 
@@ -67,7 +67,8 @@ class SshKey(Row):
 
 
 _OWN = select(*(ssh_key.c[name] for name in SshKey.__struct_fields__)).where(ssh_key.c.user_id == bindparam("user_id"))
-KEYS = Collection(SshKeyView, _OWN, SshKey, key=ssh_key.c.id, columns={})
+_COLUMNS = {name: ssh_key.c[name] for name in ("created", "label")}
+KEYS = Collection(SshKeyView, _OWN, SshKey, key=ssh_key.c.id, columns=_COLUMNS)
 _ONE = query(_OWN.where(ssh_key.c.id == bindparam("key_id")), SshKey)
 
 
