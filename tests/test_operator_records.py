@@ -67,6 +67,8 @@ ALIVE = {
     "accounts suspend": "{alice}",
     "accounts resume": "{alice}",
     "accounts close": "{alice}",
+    "clock show": "",
+    "clock accept": "",
     "doctor": "",
     "backup": "{folder}/backup",
     "audit show": "{alice}",

@@ -13,8 +13,8 @@ from crofter.db import sqlite
 from tests.cloud import Cloud
 from tests.db.test_transactions import limit_pages
 
-NOT_WRITABLE = {"database": True, "writes": False, "worker": True}
-NOT_READABLE = {"database": False, "writes": False, "worker": False}
+NOT_WRITABLE = {"database": True, "writes": False, "worker": True, "clock": True}
+NOT_READABLE = {"database": False, "writes": False, "worker": False, "clock": True}
 
 
 @pytest.fixture

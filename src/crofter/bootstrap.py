@@ -58,7 +58,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     current, *former = _masters(settings, rng)
     keyring = Keyring(current, rng, tuple(former))
     patiently(lambda: _adopt_hash_keys(keyring, database))
-    runtime = Runtime(settings, database, Clock(), rng, keyring)
+    runtime = Runtime(settings, database, Clock(guarded=not settings.sandbox), rng, keyring)
     runtime.later(
         kinds=_kinds,
         payments=_payments,

@@ -27,6 +27,8 @@ _LONGEST_RUN = 5 * 1000 * _MILLISECOND
 _NOTE_EVERY = 100 * _MILLISECOND
 _AGREED = 50
 """Milliseconds by which a machine's clock may differ from the shared one before it is corrected."""
+LONGEST_JUMP = DAY
+"""A machine's clock that was set forward by more stops service time in production, until an operator accepts it."""
 _NOTICED = 1 * SECOND
 """A machine's clock that is behind by less is not worth a word."""
 
@@ -59,8 +61,10 @@ class Clock:
     steady clock of the machine, until the other has caught up.
     """
 
-    def __init__(self, setting: Setting | None = None) -> None:
+    def __init__(self, setting: Setting | None = None, *, guarded: bool = False) -> None:
         self.setting = setting or Setting()
+        self.guarded = guarded
+        """True if service time stands still on a jump of the machine's clock by more than ``LONGEST_JUMP``."""
         self.wall, self.steady = read_wall, time.monotonic_ns
         self.era = 0
         """Grows when time is put back on purpose, with everything else. 0: not begun yet."""
@@ -83,7 +87,11 @@ class Clock:
 
     def machine(self) -> int:
         """Real time in milliseconds, as far as the machine's clock was not set back."""
-        moment = self.wall() if self._shared is None else self._by_shared(self._shared)
+        moment = self._reading()
+        if self.guarded and self._jumped(moment):
+            return self._latest // _MILLISECOND
+        if self._shared is not None:
+            moment = min(moment, self._latest + _LONGEST_RUN)
         if moment < self._latest:
             return self._run_on(moment)
         self._latest = moment
@@ -91,8 +99,13 @@ class Clock:
             self._noted = (moment, self.steady())
         return moment // _MILLISECOND
 
-    def _by_shared(self, shared: int) -> int:
-        return min(self.steady() + shared, self._latest + _LONGEST_RUN)
+    def _reading(self) -> int:
+        """Return the nanoseconds of the machine's clock, or of the shared one if the two differ."""
+        return self.wall() if self._shared is None else self.steady() + self._shared
+
+    def _jumped(self, moment: int) -> bool:
+        """True if ``moment`` is so far after the latest one that was told that the clock must have been set."""
+        return moment - self._latest > LONGEST_JUMP * _MILLISECOND and self._latest > 0
 
     def _run_on(self, moment: int) -> int:
         with self._running_on:
@@ -114,11 +127,14 @@ class Clock:
         moment = shared * _MILLISECOND
         agreed = abs(moment - self.wall()) <= _AGREED * _MILLISECOND
         self._shared = None if agreed else moment - self.steady()
-        self.raise_to(shared)
+        if not (self.guarded and self._jumped(moment)):
+            self.raise_to(shared)
 
     def raise_to(self, moment: int) -> None:
         """From now on, no earlier machine time than this is told."""
-        if moment > self.machine():
+        if self.guarded and not self._latest:
+            self.restart(moment)  # before the first look at the machine's clock, which may be wrong
+        elif moment > self.machine():
             self.restart(moment)
 
     def join(self, era: int, moment: int) -> bool:
@@ -146,6 +162,11 @@ class Clock:
         with self._running_on:
             self._latest = moment * _MILLISECOND
             self._noted = (self._latest, self.steady())
+
+    def ahead(self) -> float:
+        """Return the seconds by which the machine's clock jumped forward, while service time stands still for it."""
+        moment = self._reading()
+        return (moment - self._latest) / (SECOND * _MILLISECOND) if self.guarded and self._jumped(moment) else 0.0
 
     def behind(self) -> float:
         """Seconds by which the clock of this machine is behind the time that was told already."""

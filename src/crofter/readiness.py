@@ -28,7 +28,7 @@ class Readiness:
         self._worker = worker
         self._checking = threading.Lock()
         self._checked_at: float | None = None
-        self._found = {"database": False, "writes": False, "worker": False}
+        self._found = {"database": False, "writes": False, "worker": False, "clock": False}
         self._count = 0
         self.needed = frozenset(self._found)
         """Parts without which this process is not ready."""
@@ -47,6 +47,7 @@ class Readiness:
                     "database": readable,
                     "writes": readable and self._writes(),
                     "worker": readable and self._works(),
+                    "clock": not self._runtime.clock.ahead(),
                 }
                 self._checked_at = time.monotonic()
             return dict(self._found)

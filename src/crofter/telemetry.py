@@ -63,6 +63,11 @@ class EngineCollector(Collector):
             "How far this machine's clock is behind the time that was told already.",
             value=self._runtime.clock.behind(),
         )
+        yield GaugeMetricFamily(
+            "crofter_clock_ahead_seconds",
+            "How far the machine's clock jumped forward, while service time stands still for it.",
+            value=self._runtime.clock.ahead(),
+        )
         waiting = GaugeMetricFamily("crofter_queue_depth", "Operations not yet ended.", labels=["queue", "state"])
         oldest = GaugeMetricFamily(
             "crofter_queue_age_seconds", "Service time since the oldest fell due.", labels=["queue"]

@@ -25,6 +25,12 @@ _FAIL = (
     "UPDATE operation SET state = 'failed', finished = due, error = 'on purpose' WHERE id IN (SELECT id FROM operation "
 )
 _END_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+_END_OTHERS = f"{_END_ALL} AND pid <> pg_backend_pid()"
+_FAST_CLOCK = (
+    "CREATE SCHEMA fast",
+    "CREATE FUNCTION fast.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE"
+    " AS $$SELECT pg_catalog.clock_timestamp() + interval '3 days'$$",
+)
 _BEFORE = "UPDATE operation SET due = due - %s WHERE state IN ('queued', 'waiting')"
 
 
@@ -72,6 +78,7 @@ class Alarms:
         if hung:
             self._hung()
         self._no_worker()
+        self._clock_ahead()
         self._clock()
         self._database()
         missing = set(NAMES) - set(self.seen) - (set() if hung else {"CrofterOperationsHung"})
@@ -147,6 +154,23 @@ class Alarms:
             before = max(self._values("crofter_operations_failed"))
             connection.execute(f"{_FAIL} WHERE kind LIKE 'compute%' AND state = 'queued' LIMIT 6)".encode())
             self._see("CrofterOperationsFailed", lambda: max(self._values("crofter_operations_failed")) - before > 5)
+
+    def _clock_ahead(self) -> None:
+        """New sessions of the database find a clock that is three days fast, as on a machine that was set forward."""
+        name = conninfo_to_dict(self._walk.database)["dbname"]
+        with psycopg.connect(self._walk.database, autocommit=True) as connection:
+            for statement in _FAST_CLOCK:
+                connection.execute(statement.encode())
+            connection.execute(f'ALTER DATABASE "{name}" SET search_path = public, fast, pg_catalog'.encode())
+            connection.execute(_END_OTHERS.encode(), (name,))
+            try:
+                self._see("CrofterClockAhead")
+            finally:
+                connection.execute(f'ALTER DATABASE "{name}" RESET search_path'.encode())
+                connection.execute(_END_OTHERS.encode(), (name,))
+                connection.execute(b"DROP SCHEMA fast CASCADE")
+        until("service time runs again", lambda: self._values("crofter_clock_ahead_seconds") in ([0.0], [0.0, 0.0]))
+        until("it is served again", lambda: self._walk.http.get("/v4/account").status_code == 200)
 
     def _clock(self) -> None:
         """The mark of the latest time that was told is put ahead, as by a machine whose clock was an hour fast."""

@@ -184,6 +184,8 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         "copy everything from SQLite into an empty PostgreSQL database, with the server stopped",
         (("to", {"metavar": "ADDRESS", "help": "postgresql://… of the new database"}),),
     ),
+    "clock show": ("show service time and the machine's clock, and whether service time stands still", ()),
+    "clock accept": ("let service time follow a machine's clock that jumped forward by more than a day", ()),
     "doctor": ("say what is wrong with this installation, and what to do", ()),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit show": (

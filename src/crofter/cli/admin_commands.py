@@ -32,6 +32,7 @@ MODULES = {
     "addresses": "addresses",
     "audit": "auditing",
     "backup": "backups",
+    "clock": "service_clock",
     "hosts": "hosts",
     "hosts fence": "host_losses",
     "hosts remove": "host_losses",

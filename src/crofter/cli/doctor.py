@@ -19,6 +19,7 @@ from crofter.config import Settings, complaints
 from crofter.context import Runtime
 from crofter.db.schema import SchemaError
 from crofter.engine import timekeeping
+from crofter.engine.heartbeat import standing
 from crofter.engine.metrics import overview
 from crofter.errors import Problem
 
@@ -140,10 +141,14 @@ def _inside(runtime: Runtime) -> Iterator[Finding]:
             state = db.raw("PRAGMA quick_check(1)").fetchall()[0][0]
             yield Finding("database", state == "ok", f"SQLite, {state}", "restore it from a backup")
         apart = abs(timekeeping.machine(db) / 1000 - time.time())
-        behind = runtime.clock.behind()
+        behind, ahead = runtime.clock.behind(), runtime.clock.ahead()
         whole = overview(db, runtime.clock.now())
     state = f"{apart:.1f} s from the database's clock, {behind:.0f} s behind the time that was told"
-    yield Finding("clock", apart < CLOCK_SECONDS and not behind, state, "let NTP set this machine's clock")
+    do = "let NTP set this machine's clock; if service time itself is ahead, see crofter admin clock back"
+    if ahead:
+        state = standing(ahead)
+        do = "set the machine's clock, or confirm that it is right with crofter admin clock accept"
+    yield Finding("clock", apart < CLOCK_SECONDS and not behind and not ahead, state, do)
     simulated = ": machines are simulated" if runtime.settings.driver == "simulated" else ""
     yield Finding("driver", True, f"{runtime.settings.driver}{simulated}")
     workers = f"{whole.workers} processes run operations"

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, cast
 
-from crofter.clock import SECOND
+from crofter.clock import DAY, SECOND
 from crofter.context import Runtime
 from crofter.db import Id, Query, Row, Session, Time, query
 from crofter.db.sql import Boolean, bindparam, literal_column, select, text, update
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 WORKERS = 2
 """The class of advisory locks by which workers show that they live. Accounts have class 1."""
 TIME_TRAVEL = 3
+
+
+def standing(ahead: float) -> str:
+    """Say that service time stands still, and why."""
+    days = ahead * SECOND / DAY
+    return f"the machine's clock jumped forward by {days:.1f} days; service time stands still and nothing falls due"
 
 
 class Other(Row):
@@ -86,7 +92,7 @@ class Heartbeat:
         self._renew_at = self._judge_at = self._mark_at = 0.0
         self._leases: dict[int, tuple[int, float]] = {}
         """Of the others: the last one seen, and when it was first seen, by this machine's steady clock."""
-        self._clock_was_behind = False
+        self._clock_was_behind = self._clock_was_ahead = False
         self._unheld: set[tuple[int, int]] = set()
         self.id = 0
         """Of this process among the workers; another one after it was taken for dead."""
@@ -182,6 +188,12 @@ class Heartbeat:
         elif self._clock_was_behind and not behind:
             log.warning("this machine's clock is no longer behind")
         self._clock_was_behind = behind > 0
+        ahead = self._runtime.clock.ahead()
+        if ahead and not self._clock_was_ahead:
+            log.error("%s; see crofter admin clock show", standing(ahead))
+        elif self._clock_was_ahead and not ahead:
+            log.warning("service time runs again")
+        self._clock_was_ahead = ahead > 0
 
     def _reap_unheard_claims(self, held: set[tuple[int, int]]) -> None:
         """Take back what is ours by its row but no thread works on: the commit of a claim that went unheard."""

@@ -92,7 +92,8 @@ def begin(runtime: Runtime, db: Session) -> None:
     real = clock.wall() // 1_000_000 if shared is None else shared
     killed = starting and not mark.final
     least = mark.machine + _UNMARKED if killed and real < mark.machine else mark.machine
-    clock.begin_era(era, max(shared or 0, least))
+    # A guarded clock goes on from the mark: what the machine shows may be the jump that it is guarded against.
+    clock.begin_era(era, least if clock.guarded and least else max(shared or 0, least))
     if shared is not None:
         clock.correct(shared)
     clock.setting = msgspec.convert(meta.get(db, CLOCK, {}), Setting)
@@ -109,6 +110,8 @@ def keep_mark(runtime: Runtime, *, final: bool = False) -> None:
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)  # whoever puts the whole database back holds it, and writes a mark of its own
         mark = _mark(meta.get(db, MARK))
+        if mark.era == runtime.clock.era and runtime.clock.guarded:
+            runtime.clock.raise_to(mark.machine)  # an operator accepted the time that the machine's clock shows
         if mark.era == runtime.clock.era and mark.machine <= runtime.clock.machine():
             _write_mark(runtime, db, final=final)
 
@@ -116,6 +119,22 @@ def keep_mark(runtime: Runtime, *, final: bool = False) -> None:
 def _write_mark(runtime: Runtime, db: Session, *, final: bool) -> None:
     mark = _Mark(runtime.clock.machine(), runtime.clock.era, final)
     meta.put(db, MARK, msgspec.to_builtins(mark))
+
+
+def accept(runtime: Runtime) -> float:
+    """Let service time follow a machine's clock that jumped forward; by how many seconds.
+
+    Every process raises its clock to the mark when it next looks at that.
+    """
+    with runtime.database.write() as db:
+        db.lock(Lock.SYSTEM)
+        ahead = runtime.clock.ahead()
+        if ahead:
+            mark = _mark(meta.get(db, MARK))
+            accepted = msgspec.structs.replace(mark, machine=machine(db))
+            meta.put(db, MARK, msgspec.to_builtins(accepted))
+            runtime.clock.raise_to(accepted.machine)
+    return ahead
 
 
 def load(runtime: Runtime) -> None:
