@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from crofter import region_settings
+from crofter.region_settings import HOST_SUFFIX, RegionSettings
+
 RATE_LIMITS = {
     "general": "1600 per 2 minute",
     "stats": "100 per 1 minute",
@@ -37,15 +40,6 @@ class SettingsError(Exception):
     """The settings cannot be served. The text says what to change."""
 
 
-Driver = Literal["simulated", "libvirt"]
-
-
-class RegionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a region has of its own, in the file as ``[regions.eu-west]``."""
-
-    driver: Driver
-
-
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8420
@@ -56,7 +50,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     driver: str = "simulated"
     """``libvirt``: real machines, on the hosts that `crofter admin hosts add` has added."""
     regions: dict[str, RegionSettings] = {}
-    """Regions that have another driver than the rest; only in the file."""
+    """Regions that have another driver than the rest, or a prefix of their own; only in the file."""
+    host_domain: str = HOST_SUFFIX
+    """Domain of the names that addresses and load balancers have by default."""
     media: str | None = None
     """Folder of images, kernels and the helper system for real machines; ``media`` in the data folder, if not set."""
     allow_emulation: bool | None = None
@@ -136,8 +132,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def real_regions(self, slugs: Iterable[str]) -> frozenset[str]:
         """Those of these regions whose machines are real."""
-        drivers = {slug: self.regions[slug].driver if slug in self.regions else self.driver for slug in slugs}
+        drivers = {slug: self.regions.get(slug, RegionSettings()).driver or self.driver for slug in slugs}
         return frozenset(slug for slug, driver in drivers.items() if driver == "libvirt")
+
+    def ipv6_prefix(self, region: str) -> str | None:
+        own = self.regions.get(region)
+        return None if own is None else own.ipv6
 
     @property
     def media_folder(self) -> Path:
@@ -302,6 +302,8 @@ def _check_outside(settings: Settings) -> None:
     if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
         raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
     _check_dns(settings)
+    if wrong := region_settings.complaint(settings.host_domain, settings.regions):
+        raise SettingsError(wrong)
     if settings.driver not in ("simulated", "libvirt"):
         raise SettingsError(f"there is no driver {settings.driver!r}; there are: simulated, libvirt")
     real = settings.driver == "libvirt" or any(region.driver == "libvirt" for region in settings.regions.values())

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from crofter import clock
+from crofter.region_settings import HOST_SUFFIX
 
 T = TypeVar("T")
 
 __all__ = [
-    "HOST_SUFFIX",
     "UNSET",
     "Address",
     "Body",
@@ -107,7 +107,6 @@ Words = Annotated[T, word(anywhere=True)]
 Address = Annotated[T, word("/v4/", "/v4/images/")]
 """Where an object is viewed."""
 
-HOST_SUFFIX = "ip.computeusercontent.com"
 HostName = Annotated[T, word(suffix=f".{HOST_SUFFIX}")]
 """The name of an address: by default one under the domain of this server."""
 

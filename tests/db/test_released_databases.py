@@ -112,7 +112,8 @@ def test_a_database_that_lacks_a_table_or_a_column_is_named_in_one_sentence(rele
 def test_a_database_from_before_the_first_release_is_not_called_newer(released: Released) -> None:
     changed = "ALTER TABLE tag RENAME TO kept", "UPDATE alembic_version SET version_num = '9017'"
     words = refusal(released("0.1.0"), *changed)
-    assert "has schema 9017 and lacks the table tag" in words
+    assert "has schema 9017 and lacks " in words
+    assert "the table tag" in words
     assert "newer" not in words
 
 

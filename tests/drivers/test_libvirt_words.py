@@ -32,7 +32,8 @@ from crofter.drivers.hypervisor.libvirt.domain_xml import Card, Drive, MachineXm
 from crofter.drivers.hypervisor.libvirt.password_hash import crypted
 from crofter.drivers.hypervisor.libvirt.swap_header import swap_header
 from crofter.drivers.hypervisor.regional import RegionalHypervisor
-from crofter.resources.instances.ips.store import slaac
+from crofter.region_settings import wire
+from crofter.resources.instances.ips.store import on_wire
 from tests.drivers.simulated_harness import SimulatedHarness
 
 HOSTILE = '\'; reboot; echo "$(id)" </root> & `x`\n'
@@ -56,7 +57,7 @@ def test_a_machine_has_its_drives_under_the_names_of_their_slots() -> None:
 
 
 def test_the_card_is_the_one_that_the_ipv6_address_follows_from() -> None:
-    network = Network(("203.0.113.7", slaac("us-east", 0x123456)))
+    network = Network(("203.0.113.7", on_wire(wire(None, "us-east"), 0x123456)))
     assert domain_xml.public_card(network, 0x123456) == ("f2:3c:95:12:34:56", "203.0.113.7")
 
 

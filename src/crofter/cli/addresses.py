@@ -16,7 +16,11 @@ def add(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         if arguments["region"] not in regions.slugs(db):
             raise ValueError(f"there is no region {arguments['region']}")
-        return [_row(db, networks.add(db, arguments["region"], arguments["name"]))]
+        return [_row(db, _added(db, arguments))]
+
+
+def _added(db: Session, arguments: Arguments) -> PublicNetwork:
+    return networks.add(db, arguments["region"], arguments["name"], arguments["gateway"], arguments["range"])
 
 
 def show(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -30,8 +34,9 @@ def remove(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def _row(db: Session, row: PublicNetwork) -> dict[str, object]:
-    amounts = {"addresses": networks.size(row.network), "free": networks.free(db, row)}
-    return {"network": row.network, "region": row.region, **amounts}
+    amounts = {"addresses": networks.size(row), "free": networks.free(db, row)}
+    place = {"gateway": row.gateway, "first": row.first, "last": row.last}
+    return {"network": row.network, "region": row.region, **place, **amounts}
 
 
 LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {

@@ -153,7 +153,12 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     ),
     "addresses add": (
         "give a region a network of its own; its public addresses are of such networks alone from then on",
-        (("region", {}), ("name", {"metavar": "NETWORK", "help": "203.0.113.0/24; in each /24, .1 is the gateway"})),
+        (
+            ("region", {}),
+            ("name", {"metavar": "NETWORK", "help": "of any prefix from /16 to /31, such as 203.0.113.0/27"}),
+            ("--gateway", {"metavar": "ADDRESS", "help": "way out of the network (its first address)"}),
+            ("--range", {"metavar": "FIRST-LAST", "help": "addresses to give out (all but the gateway)"}),
+        ),
     ),
     "addresses list": ("list networks of regions, and how many of their addresses are free", ()),
     "addresses remove": (

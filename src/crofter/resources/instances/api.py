@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from crofter.context import Context
@@ -30,7 +31,7 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     if ctx.actor.restricted:
         bounds["user_id"] = ctx.actor.user_id
     collection = store.ALL[ctx.actor.restricted]
-    return listing.of(ctx, collection, views.views, **bounds)
+    return listing.of(ctx, collection, partial(views.views, ctx), **bounds)
 
 
 @endpoint(
@@ -47,7 +48,7 @@ def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
 @endpoint("GET /v4/compute/instances/{compute_id}", scope="computes:read_only", grant="compute:read_only")
 def view_instance(ctx: Context, instance: Annotated[store.Shown, Lookup(store.shown, "compute_id")]) -> InstanceView:
     """View one instance."""
-    return views.view(instance)
+    return views.view(ctx, instance)
 
 
 @endpoint(

@@ -27,8 +27,9 @@ from crofter.resources.instances import neighbours, store
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.ips import blocks, shares
+from crofter.resources.instances.ips import shares
 from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.ips.networks import Networks
 from crofter.resources.instances.store import Instance
 
 ASK_AGAIN, ASK_SELDOM = 5.0, 300.0
@@ -190,10 +191,12 @@ def network_of(ctx: Context, instance: Instance) -> Network:
     # Read first: a change that commits in between has a later generation, and an operation of its own.
     generation = store.network_generation(ctx, instance.id)
     own = ips.of(ctx, instance.id)
-    slaac = ips.slaac(instance.region, instance.id)
+    slaac = ips.slaac(ctx, instance.region, instance.id)
     usable = (*(held.address for held in own), slaac, *shares.usable(ctx, instance.id))
-    guest = tuple(f"{held.address}/{blocks.prefix(public=held.public)}" for held in own)
-    gateway = blocks.gateway(own[0].address) if own and own[0].public else None
+    known = Networks(ctx)
+    around = [known.around(held.address, held.region, public=held.public) for held in own]
+    guest = tuple(f"{held.address}/{network.prefix}" for held, network in zip(own, around, strict=True))
+    gateway = around[0].gateway if around else None
     return Network(usable, neighbours.filter_rules(ctx, instance), generation, guest, gateway)
 
 

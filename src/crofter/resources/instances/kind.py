@@ -15,7 +15,7 @@ COMPUTE = kind_of(
     store.instance,
     name=store.KIND,
     url="/v4/compute/instances/{id}",
-    shown=lambda ctx, ids: views.views(store.these_shown(ctx, ids)),
+    shown=lambda ctx, ids: views.views(ctx, store.these_shown(ctx, ids)),
     taggable=True,
     remove=_remove,
 )

@@ -45,7 +45,7 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
     if changed.label != instance.label:
         costs.rename(ctx, changed)
     record(ctx, "compute_update", store.entity(changed))
-    return views.view_new(changed, ips.texts(ctx, instance.id), _tags(ctx, instance))
+    return views.view_new(ctx, changed, ips.texts(ctx, instance.id), _tags(ctx, instance))
 
 
 def _tags(ctx: Context, instance: Instance) -> list[str]:

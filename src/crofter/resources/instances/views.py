@@ -13,26 +13,26 @@ from crofter.resources.instances.store import Instance, Shown
 from crofter.shapes import Raw
 
 
-def views(rows: Sequence[Shown]) -> list[InstanceView]:
-    return [view(row) for row in rows]
+def views(ctx: Context, rows: Sequence[Shown]) -> list[InstanceView]:
+    return [view(ctx, row) for row in rows]
 
 
-def view(row: Shown) -> InstanceView:
+def view(ctx: Context, row: Shown) -> InstanceView:
     # What is kept as it is shown goes from the database to the answer without being looked at.
-    return _view(row, Raw(row.alerts), Raw(row.ipv4), Raw(row.tags))
+    return _view(ctx, row, Raw(row.alerts), Raw(row.ipv4), Raw(row.tags))
 
 
 def view_now(ctx: Context, instance_id: int) -> InstanceView:
     """The instance as it is by now."""
-    return view(store.shown(ctx, instance_id))
+    return view(ctx, store.shown(ctx, instance_id))
 
 
-def view_new(instance: Instance, addresses: list[str], labels: list[str]) -> InstanceView:
+def view_new(ctx: Context, instance: Instance, addresses: list[str], labels: list[str]) -> InstanceView:
     """An instance of which everything is known."""
-    return _view(instance, Alerts(**instance.alerts), addresses, labels)
+    return _view(ctx, instance, Alerts(**instance.alerts), addresses, labels)
 
 
-def _view(row: Shown | Instance, alerts: Any, addresses: Any, labels: Any) -> InstanceView:
+def _view(ctx: Context, row: Shown | Instance, alerts: Any, addresses: Any, labels: Any) -> InstanceView:
     planned = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
     last = row.last_successful
     return InstanceView(
@@ -44,7 +44,7 @@ def _view(row: Shown | Instance, alerts: Any, addresses: Any, labels: Any) -> In
         id=row.id,
         image=row.image,
         ipv4=addresses,
-        ipv6=f"{ips.slaac(row.region, row.id)}/128",
+        ipv6=f"{ips.slaac(ctx, row.region, row.id)}/128",
         label=row.label,
         region=row.region,
         specs=Specs(row.disk, row.memory, row.transfer, row.vcpus, row.gpus),

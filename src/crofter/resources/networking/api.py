@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from crofter.context import Context
@@ -42,7 +43,7 @@ def _whose(ctx: Context) -> dict[str, Any]:
 @endpoint("GET /v4/networking/ips", scope="ips:read_only", grant="any")
 def list_ips(ctx: Context, listing: Listing) -> Page[IpView]:
     """List the public IPv4 addresses and the IPv6 addresses of all instances."""
-    return listing.of(ctx, store.ADDRESSES[ctx.actor.restricted], rules.views, **_whose(ctx))
+    return listing.of(ctx, store.ADDRESSES[ctx.actor.restricted], partial(rules.views, ctx), **_whose(ctx))
 
 
 @endpoint(
@@ -104,17 +105,17 @@ def share_ipv4s(ctx: Context, body: Share) -> None:
 @endpoint("GET /v4/networking/ipv6/pools", scope="ips:read_only", grant="any")
 def list_ipv6_pools(ctx: Context, listing: Listing) -> Page[RangeView]:
     """List the IPv6 pools of the account; none are given out any more."""
-    return listing.of(ctx, store.POOLS[ctx.actor.restricted], _range_views, **_whose(ctx))
+    return listing.of(ctx, store.POOLS[ctx.actor.restricted], partial(_range_views, ctx), **_whose(ctx))
 
 
 @endpoint("GET /v4/networking/ipv6/ranges", scope="ips:read_only", grant="any")
 def list_ipv6_ranges(ctx: Context, listing: Listing) -> Page[RangeView]:
     """List the IPv6 ranges of the account."""
-    return listing.of(ctx, store.RANGES[ctx.actor.restricted], _range_views, **_whose(ctx))
+    return listing.of(ctx, store.RANGES[ctx.actor.restricted], partial(_range_views, ctx), **_whose(ctx))
 
 
-def _range_views(rows: list[Range]) -> list[RangeView]:
-    return [instance_ips.range_view(row) for row in rows]
+def _range_views(ctx: Context, rows: list[Range]) -> list[RangeView]:
+    return [instance_ips.range_view(ctx, row) for row in rows]
 
 
 @endpoint("POST /v4/networking/ipv6/ranges", scope=BOTH, grant="any", events=("compute_addip",))

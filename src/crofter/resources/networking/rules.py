@@ -14,6 +14,7 @@ from crofter.resources.instances import store as instances
 from crofter.resources.instances.ips import ranges, shares
 from crofter.resources.instances.ips import rules as instance_ips
 from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.ips.networks import Networks
 from crofter.resources.instances.ips.ranges import Range
 from crofter.resources.instances.ips.shapes import IpUpdate, IpView
 from crofter.resources.instances.move.operations import MIGRATE_REGION
@@ -56,21 +57,22 @@ def held(ctx: Context, address: str) -> HeldAddress:
 def _derives(ctx: Context, wanted: ipaddress.IPv6Address) -> Instance | None:
     """The instance of the account that derives this address for itself."""
     owners = instances.these(ctx, [ips.instance_of(wanted) or 0])
-    own = [str(ipaddress.IPv6Address(ips.slaac(owner.region, owner.id))) for owner in owners]
+    own = [str(ipaddress.IPv6Address(ips.slaac(ctx, owner.region, owner.id))) for owner in owners]
     own += [ips.link_local(owner.id) for owner in owners]
     return owners[0] if str(wanted) in own else None
 
 
-def views(rows: Sequence[Listed]) -> list[IpView]:
-    return [_view(row) for row in rows]
+def views(ctx: Context, rows: Sequence[Listed]) -> list[IpView]:
+    known = Networks(ctx)
+    return [_view(ctx, row, known) for row in rows]
 
 
-def _view(row: Listed) -> IpView:
+def _view(ctx: Context, row: Listed, known: Networks) -> IpView:
     if row.address is not None:
         shown = ips.Address(row.address, 0, row.compute_id, row.region, True, row.place, row.rdns)
-        return instance_ips.ipv4_view(shown)
+        return instance_ips.ipv4_view(ctx, shown, known)
     if row.place == SLAAC:
-        return instance_ips.slaac_view(row.compute_id, row.region, row.rdns)
+        return instance_ips.slaac_view(ctx, row.compute_id, row.region, row.rdns)
     return instance_ips.link_local_view(row.compute_id, row.region)
 
 
@@ -112,7 +114,7 @@ def create_range(ctx: Context, body: RangeCreate) -> NewRange:
     made = ranges.insert(ctx, instance.id, instance.region, body.prefix_length)
     instance_ips.tell(ctx, instance, "compute_addip", made.with_prefix)
     instance_ips.rewire_all(ctx, [instance.id])
-    return NewRange(made.with_prefix, ips.slaac(instance.region, instance.id))
+    return NewRange(made.with_prefix, ips.slaac(ctx, instance.region, instance.id))
 
 
 def _target(ctx: Context, body: RangeCreate) -> Instance:

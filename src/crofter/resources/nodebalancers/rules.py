@@ -43,7 +43,7 @@ def create(ctx: Context, body: NodeBalancerCreate) -> NodeBalancerView:
     refuse(body, _complaints(ctx, body, plans), lambda: _about_label(ctx, body.label))
     standing.must_be_paid_up(ctx)
     ipv4 = ips.take(ctx, body.region, public=True)
-    balancer = store.insert(ctx, body.label, body.region, body.client_conn_throttle, default_name(ipv4), ipv4)
+    balancer = store.insert(ctx, body.label, body.region, body.client_conn_throttle, default_name(ctx, ipv4), ipv4)
     if body.tags:
         tagging.put_on(ctx, store.KIND, balancer.id, body.tags)
     access.entrust(ctx, store.KIND, balancer.id)

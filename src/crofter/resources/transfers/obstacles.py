@@ -84,4 +84,4 @@ def _names_volume(config: configs.Config) -> bool:
 
 
 def _addresses(seller: Context, row: Instance) -> list[str]:
-    return [*(ip.address for ip in ips.of(seller, row.id)), ips.slaac(row.region, row.id)]
+    return [*(ip.address for ip in ips.of(seller, row.id)), ips.slaac(seller, row.region, row.id)]

@@ -104,7 +104,7 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
         states.finish_at_once(ctx, CREATE, instance)
-    return views.view_new(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
+    return views.view_new(ctx, instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
 
 
 def begin(ctx: Context, body: InstanceCreate, request: Request | None = None) -> tuple[Instance, list[str]]:

@@ -49,10 +49,13 @@ released_address = table(
     sqlite_without_rowid=True,
 )
 # What an operator gave to regions. Such a region has no blocks: all that is free there is among the released ones.
-public_network = table(
-    "public_network",
+region_network = table(
+    "region_network",
     Column("network", Text, primary_key=True),
     Column("region", Text, nullable=False),
+    Column("gateway", Text),
+    Column("first", Text),
+    Column("last", Text),
     sqlite_without_rowid=True,
 )
 
@@ -91,7 +94,7 @@ _RESTED = query(
 )
 _LAST_BLOCK = query(select(func.coalesce(func.max(address_block.c.number), -1)).where(address_block.c.public.is_(True)))
 
-HAS_NETWORKS = query(select(func.count()).where(public_network.c.region == bindparam("region")))
+HAS_NETWORKS = query(select(func.count()).where(region_network.c.region == bindparam("region")))
 
 
 class TakenAddress(Struct, frozen=True):
@@ -126,16 +129,6 @@ def draw(ctx: Context, region: str, *, public: bool) -> str:
     ctx.db.deferred_writes[key] = TakenAddress(region, public, part.part, part.number, part.used + 1)
     first = _PUBLIC_BEGINS + (part.number << 32 - BLOCK) if public else _PRIVATE_BEGINS
     return _numbered(first, part.part * _capacity(public=public) + part.used)
-
-
-def prefix(*, public: bool) -> int:
-    """Of the network that an address is in, as whoever has the address sees it."""
-    return 24 if public else PRIVATE.prefixlen
-
-
-def gateway(address: str) -> str:
-    """The way out for a public address."""
-    return f"{address.rpartition('.')[0]}.1"
 
 
 def _part_with_free_addresses(ctx: Context, region: str, *, public: bool) -> Part | None:

@@ -6,7 +6,7 @@ import ipaddress
 from typing import Any
 
 from crofter.context import Context
-from crofter.db import Id, Moment, Row, identity, owned, query, table
+from crofter.db import Id, Lock, Moment, Row, identity, owned, query, table
 from crofter.db.sql import Column, ForeignKey, Index, Integer, Text, UniqueConstraint, bindparam, select
 from crofter.errors import Invalid, NotFound
 from crofter.resources.instances.ips.store import shared_address
@@ -15,6 +15,10 @@ POOL = 116
 """The prefix of pools, which are not given out any more."""
 _DOCUMENTATION = 0x2001_0DB8 << 96
 _LAST = 0xFFFF << 8
+
+_NO_RANGES = "No ranges are left in this region."
+SPACE = 56
+"""Prefix of the space that each range has."""
 
 # A range is named after its row, and no number of a row comes twice. Each has the space of a /56, also where less of
 # it is routed. The first /48 is left to the addresses that instances make for themselves.
@@ -32,12 +36,22 @@ ipv6_range = table(
 )
 
 
+# Ranges of regions with a prefix of their own: the place of each among the spaces of that prefix.
+placed_range = table(
+    "placed_range",
+    Column("range_id", Id, ForeignKey("ipv6_range.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("first", Text, nullable=False, unique=True),
+)
+
+
 class Range(Row):
     id: int
     account_id: int
     instance_id: int
     region: str
     prefix: int
+    first: str | None
+    """Its first address, if the region had a prefix of its own when the range was made."""
 
     @property
     def compute_id(self) -> int:
@@ -46,6 +60,8 @@ class Range(Row):
     @property
     def text(self) -> str:
         """The range as it is named: its first address."""
+        if self.first is not None:
+            return self.first
         return str(ipaddress.IPv6Address(_DOCUMENTATION + ((self.id + (1 << 8)) << 72)))
 
     @property
@@ -53,11 +69,14 @@ class Range(Row):
         return f"{self.text}/{self.prefix}"
 
 
-ALL = select(*(ipv6_range.c[name] for name in Range.__struct_fields__))
+_FIRST = select(placed_range.c.first).where(placed_range.c.range_id == ipv6_range.c.id).scalar_subquery()
+ALL = select(*(ipv6_range.c[name] for name in Range.__struct_fields__ if name != "first"), _FIRST.label("first"))
 _MINE = ALL.where(ipv6_range.c.account_id == bindparam("account_id"))
 _OF = query(ALL.where(ipv6_range.c.instance_id == bindparam("instance_id")), Range)
 _NUMBERED = query(ALL.where(ipv6_range.c.id == bindparam("id")), Range)
 _MINE_NUMBERED = query(_MINE.where(ipv6_range.c.id == bindparam("id")), Range)
+_PLACED = query(select(placed_range.c.range_id).where(placed_range.c.first == bindparam("first")))
+_TAKEN = query(select(placed_range.c.first))
 _IN_REGION = query(_MINE.where(ipv6_range.c.region == bindparam("region")), Range)
 
 
@@ -72,20 +91,24 @@ def in_region(ctx: Context, region: str) -> Range | None:
 
 def find(ctx: Context, wanted: str) -> Range | None:
     """A range of the account by its first address."""
-    return ctx.db.maybe(_MINE_NUMBERED, account_id=ctx.account_id, id=_number(wanted))
+    return ctx.db.maybe(_MINE_NUMBERED, account_id=ctx.account_id, id=_number(ctx, wanted))
 
 
 def find_unscoped(ctx: Context, wanted: str) -> Range | None:
     """The same of whichever account; for steps of operations."""
-    return ctx.db.maybe(_NUMBERED, id=_number(wanted))
+    return ctx.db.maybe(_NUMBERED, id=_number(ctx, wanted))
 
 
-def _number(wanted: str) -> int:
+def _number(ctx: Context, wanted: str) -> int:
     """The row that a range would be named after; 0, which is none, where it is no range."""
     try:
-        place, within = divmod(int(ipaddress.IPv6Address(wanted)) - _DOCUMENTATION, 1 << 72)
+        address = ipaddress.IPv6Address(wanted)
     except ValueError:
         return 0
+    place, within = divmod(int(address) - _DOCUMENTATION, 1 << 72)
+    placed: int | None = ctx.db.value(_PLACED, first=str(address))
+    if placed is not None:
+        return placed
     return place - (1 << 8) if not within and 1 << 8 < place < 1 << 24 else 0
 
 
@@ -99,10 +122,25 @@ def one(ctx: Context, range: str) -> Range:
 def insert(ctx: Context, instance_id: int, region: str, prefix: int) -> Range:
     values: dict[str, Any] = {"account_id": ctx.account_id, "instance_id": instance_id}
     values |= {"region": region, "prefix": prefix}
-    made = Range(ctx.db.insert(ipv6_range, **values, created=ctx.moment), **values)
-    if made.id >= _LAST:
-        raise Invalid("No ranges are left in this region.")
+    own = ctx.runtime.settings.ipv6_prefix(region)
+    first = None if own is None else _free(ctx, ipaddress.IPv6Network(own))
+    made = Range(ctx.db.insert(ipv6_range, **values, created=ctx.moment), **values, first=first)
+    if first is not None:
+        ctx.db.insert(placed_range, range_id=made.id, first=first)
+    elif made.id >= _LAST:
+        raise Invalid(_NO_RANGES)
     return made
+
+
+def _free(ctx: Context, own: ipaddress.IPv6Network) -> str:
+    """The first space of the region's prefix that no range has. The very first is for machines themselves."""
+    ctx.db.lock(Lock.ADDRESS_POOLS)
+    taken = set(ctx.db.column(_TAKEN))
+    for place in range(1, 1 << max(0, SPACE - own.prefixlen)):
+        first = str(own[place << 128 - SPACE])
+        if first not in taken:
+            return first
+    raise Invalid(_NO_RANGES)
 
 
 def assign(ctx: Context, row: Range, instance_id: int) -> None:

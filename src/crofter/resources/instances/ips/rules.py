@@ -15,8 +15,9 @@ from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.instances import costs, hypervisor_client, store
-from crofter.resources.instances.ips import blocks, ranges, shares
+from crofter.resources.instances.ips import ranges, shares
 from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.ips.networks import Networks
 from crofter.resources.instances.ips.ranges import Range
 from crofter.resources.instances.ips.shapes import (
     IpAllocate,
@@ -30,7 +31,7 @@ from crofter.resources.instances.ips.shapes import (
 from crofter.resources.instances.ips.store import Address
 from crofter.resources.instances.looking import Args
 from crofter.resources.instances.store import Instance
-from crofter.shapes import HOST_SUFFIX, UNSET
+from crofter.shapes import UNSET
 
 JUSTIFY = (
     "Additional IPv4 addresses require technical justification.  "
@@ -38,7 +39,6 @@ JUSTIFY = (
 )
 RETRY, MOST_TRIES = 60_000, 6
 """Milliseconds until a network that could not be applied is tried again at first, and how often it is."""
-DEFAULT_DOMAIN = HOST_SUFFIX
 _NAME = re.compile(r"(?=.{1,253}\.?$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?")
 
 
@@ -77,52 +77,53 @@ def apply_later(ctx: Context, instance_id: int) -> None:
 
 
 def networking(ctx: Context, instance: Instance) -> NetworkingView:
-    shown = [ipv4_view(row) for row in ips.of(ctx, instance.id)]
+    known = Networks(ctx)
+    shown = [ipv4_view(ctx, row, known) for row in ips.of(ctx, instance.id)]
     own = ranges.of(ctx, instance.id)
     ipv4 = Ipv4View(
         private=[address for address in shown if not address.public],
         public=[address for address in shown if address.public],
         reserved=[],
-        shared=[ipv4_view(row) for row in shares.of(ctx, instance.id)],
+        shared=[ipv4_view(ctx, row, known) for row in shares.of(ctx, instance.id)],
     )
-    routed = None if own is None else range_view(own)
-    return NetworkingView(ipv4, Ipv6View(routed, _link_local(instance), _slaac(instance)))
+    routed = None if own is None else range_view(ctx, own)
+    return NetworkingView(ipv4, Ipv6View(routed, _link_local(instance), _slaac(ctx, instance)))
 
 
-def range_view(row: Range) -> RangeView:
-    return RangeView(row.prefix, row.text, row.region, ips.slaac(row.region, row.instance_id))
+def range_view(ctx: Context, row: Range) -> RangeView:
+    return RangeView(row.prefix, row.text, row.region, ips.slaac(ctx, row.region, row.instance_id))
 
 
-def ipv4_view(row: Address) -> IpView:
-    prefix = blocks.prefix(public=row.public)
+def ipv4_view(ctx: Context, row: Address, known: Networks | None = None) -> IpView:
+    prefix, gateway = (known or Networks(ctx)).around(row.address, row.region, public=row.public)
     network = ipaddress.IPv4Network(f"{row.address}/{prefix}", strict=False)
     return IpView(
         address=row.address,
         compute_id=row.instance_id,
-        gateway=blocks.gateway(row.address) if row.public else None,
+        gateway=gateway,
         prefix=prefix,
         public=row.public,
-        rdns=(row.rdns or default_name(row.address)) if row.public else None,
+        rdns=(row.rdns or default_name(ctx, row.address)) if row.public else None,
         region=row.region,
         subnet_mask=str(network.netmask),
         type="ipv4",
     )
 
 
-def default_name(address: str) -> str:
-    return f"{address.replace('.', '-')}.{DEFAULT_DOMAIN}"
+def default_name(ctx: Context, address: str) -> str:
+    return f"{address.replace('.', '-')}.{ctx.runtime.settings.host_domain}"
 
 
-def _slaac(instance: Instance) -> IpView:
-    return slaac_view(instance.id, instance.region, instance.ipv6_rdns)
+def _slaac(ctx: Context, instance: Instance) -> IpView:
+    return slaac_view(ctx, instance.id, instance.region, instance.ipv6_rdns)
 
 
 def _link_local(instance: Instance) -> IpView:
     return link_local_view(instance.id, instance.region)
 
 
-def slaac_view(instance_id: int, region: str, rdns: str | None) -> IpView:
-    return _ipv6(ips.slaac(region, instance_id), instance_id, region, rdns, public=True)
+def slaac_view(ctx: Context, instance_id: int, region: str, rdns: str | None) -> IpView:
+    return _ipv6(ips.slaac(ctx, region, instance_id), instance_id, region, rdns, public=True)
 
 
 def link_local_view(instance_id: int, region: str) -> IpView:
@@ -145,10 +146,10 @@ def _ipv6(address: str, instance_id: int, region: str, rdns: str | None, *, publ
 
 def view(ctx: Context, instance: Instance, wanted: str) -> IpView:
     """One address of the instance, of either family."""
-    for address in (_slaac(instance), _link_local(instance)):
+    for address in (_slaac(ctx, instance), _link_local(instance)):
         if _same(address.address, wanted):
             return address
-    return ipv4_view(ips.one(ctx, instance.id, wanted))
+    return ipv4_view(ctx, ips.one(ctx, instance.id, wanted))
 
 
 def _same(known: str, wanted: str) -> bool:
@@ -174,7 +175,7 @@ def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
     row = ips.allocate(ctx, instance.id, instance.region, public=body.public)
     tell(ctx, instance, "compute_addip", row.address)
     recount(ctx, instance)
-    return ipv4_view(row)
+    return ipv4_view(ctx, row)
 
 
 def must_stay(instance: Instance) -> None:

@@ -36,10 +36,7 @@ _LENDING = query(
     .where(among(address.c.instance_id, "ids"))
     .distinct()
 )
-_ROUTED = query(
-    select(*(ipv6_range.c[name] for name in Range.__struct_fields__)).where(among(ipv6_range.c.instance_id, "ids")),
-    Range,
-)
+_ROUTED = query(ranges.ALL.where(among(ipv6_range.c.instance_id, "ids")), Range)
 
 
 def of(ctx: Context, instance_id: int) -> list[Address]:

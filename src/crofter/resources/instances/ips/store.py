@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-import zlib
 from functools import cache
 
-from crofter import clock
+from crofter import clock, region_settings
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, json_list, owned, query, table
 from crofter.db.sql import (
@@ -142,25 +141,36 @@ def take(ctx: Context, region: str, *, public: bool) -> str:
     return blocks.draw(ctx, region, public=public)
 
 
-def slaac(region: str, instance_id: int) -> str:
+def slaac(ctx: Context, region: str, instance_id: int) -> str:
     """The IPv6 address that an instance derives for itself: the region's prefix, and a card numbered by its id.
 
     It follows from these two, so it is kept nowhere.
     """
-    return f"{_neighbourhood(region, instance_id >> 16)}:{instance_id & 0xFFFF:x}"
+    wire = region_settings.wire(ctx.runtime.settings.ipv6_prefix(region), region)
+    return on_wire(wire, instance_id)
+
+
+def on_wire(wire: int, instance_id: int) -> str:
+    """The address that the card of an instance has on a network, by the upper 64 bits of that network."""
+    return f"{_neighbourhood(wire, instance_id >> 16)}:{instance_id & 0xFFFF:x}"
 
 
 @cache
-def _neighbourhood(region: str, number: int) -> str:
-    """What 65,536 cards of a region have in common: all but the last group. No other group is written as nothing."""
-    prefix, maker = zlib.crc32(region.encode()) % 0xFFFF + 1, 0xF03C_95FF + (number >> 8 << 8)
-    return f"2001:db8:0:{prefix:x}:{maker >> 16:x}:{maker & 0xFFFF:x}:{0xFE00 | number & 0xFF:x}"
+def _neighbourhood(wire: int, number: int) -> str:
+    """What 65,536 cards of a network have in common: all but the last group, which is never written as nothing."""
+    return str(ipaddress.IPv6Address(wire << 64 | _card(number << 16 | 1))).rpartition(":")[0]
+
+
+def _card(instance_id: int) -> int:
+    """The lower 64 bits of the addresses that an instance derives for itself."""
+    number = instance_id >> 16
+    maker = 0xF03C_95FF + (number >> 8 << 8)
+    return maker << 32 | (0xFE00 | number & 0xFF) << 16 | instance_id & 0xFFFF
 
 
 def link_local(instance_id: int) -> str:
     """The address that an instance has on its own wire: the same card, in every region."""
-    card = int(ipaddress.IPv6Address(slaac("", instance_id))) & ((1 << 64) - 1)
-    return str(ipaddress.IPv6Address((0xFE80 << 112) | card))
+    return str(ipaddress.IPv6Address((0xFE80 << 112) | _card(instance_id)))
 
 
 def instance_of(wanted: ipaddress.IPv6Address) -> int | None:

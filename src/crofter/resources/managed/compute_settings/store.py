@@ -126,4 +126,4 @@ def update(ctx: Context, before: Setting, body: ComputeSettingsUpdate) -> Comput
 
 
 def _addresses(ctx: Context, compute_id: int) -> set[str]:
-    return {*ips.texts(ctx, compute_id), ips.slaac(instances.one(ctx, compute_id).region, compute_id)}
+    return {*ips.texts(ctx, compute_id), ips.slaac(ctx, instances.one(ctx, compute_id).region, compute_id)}
