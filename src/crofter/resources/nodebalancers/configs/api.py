@@ -15,7 +15,6 @@ from crofter.resources.nodebalancers.configs.shapes import (
     NodeBalancerConfigView,
 )
 from crofter.resources.nodebalancers.configs.store import Config
-from crofter.resources.nodebalancers.shapes import NodeBalancerView
 from crofter.shapes import Page
 
 TAG = "nodebalancers"
@@ -100,6 +99,6 @@ def delete_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, config: 
 )
 def rebuild_nodebalancer_config(
     ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: NodeBalancerConfigRebuild
-) -> NodeBalancerView:
+) -> NodeBalancerConfigView:
     """Change what a load balancer serves on a port, and replace the nodes behind it."""
     return rules.rebuild(ctx, balancer, config, body)

@@ -22,7 +22,7 @@ from crofter.resources.nodebalancers.configs.shapes import (
 )
 from crofter.resources.nodebalancers.configs.store import Config
 from crofter.resources.nodebalancers.nodes import rules as nodes
-from crofter.resources.nodebalancers.shapes import MOST_CONFIGS, NodeBalancerView
+from crofter.resources.nodebalancers.shapes import MOST_CONFIGS
 from crofter.resources.nodebalancers.store import NodeBalancer
 from crofter.resources.users import access
 from crofter.shapes import UNSET, given
@@ -84,7 +84,9 @@ def update(
     return store.view(ctx, _change(ctx, balancer, config, plan))
 
 
-def rebuild(ctx: Context, balancer: NodeBalancer, config: Config, body: NodeBalancerConfigRebuild) -> NodeBalancerView:
+def rebuild(
+    ctx: Context, balancer: NodeBalancer, config: Config, body: NodeBalancerConfigRebuild
+) -> NodeBalancerConfigView:
     """What is sent takes the place of what was there, with the nodes; what is not sent stays."""
     if not access.permits(ctx, balancers.KIND, balancer.id, "read_write"):
         raise Forbidden  # to be allowed new ones is no right to change this one
@@ -96,7 +98,7 @@ def rebuild(ctx: Context, balancer: NodeBalancer, config: Config, body: NodeBala
     changed = _change(ctx, balancer, config, plan)
     if wanted is not None:
         nodes.replace(ctx, balancer, changed.id, wanted)
-    return balancers.view(ctx, balancer)
+    return store.view(ctx, changed)
 
 
 def delete(ctx: Context, balancer: NodeBalancer, config: Config) -> None:
