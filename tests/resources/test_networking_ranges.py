@@ -121,6 +121,21 @@ def test_a_range_is_assigned_shared_and_goes_with_its_instance(cloud: Cloud, ali
     refused(new(alice, compute_id=third), "Compute busy.")
 
 
+def test_sharing_a_range_with_the_instance_that_has_it_changes_nothing(cloud: Cloud, alice: Client) -> None:
+    own, other = deploy(cloud, alice), deploy(cloud, alice)
+    _, name = ranged(alice, own)
+    before = (alice.get(f"{URL}/{name}").json(), host_addresses(cloud, own), alice.get(f"{INSTANCES}/{own}/ips").json())
+    written = len(listed(alice, "/v4/account/events"))
+    assert share(alice, own, name).json() == {}
+    after = (alice.get(f"{URL}/{name}").json(), host_addresses(cloud, own), alice.get(f"{INSTANCES}/{own}/ips").json())
+    assert (before, before[0]["is_bgp"], len(listed(alice, "/v4/account/events"))) == (after, False, written)
+    (lent,) = view(alice, other)["ipv4"]
+    assert share(alice, own, name, lent).json() == {}
+    assert alice.get(f"{INSTANCES}/{own}/ips").json()["ipv4"]["shared"][0]["address"] == lent
+    assert alice.get(f"{URL}/{name}").json() == before[0]
+    refused(share(alice, own, view(alice, own)["ipv4"][0]), "The Compute has this address already.", "ips[0]")
+
+
 def test_restricted_users_see_ranges_of_what_they_see(cloud: Cloud, alice: Client) -> None:
     mine, hidden = create(alice)["id"], create(alice, region="us-west")["id"]
     (_, own), (_, other) = ranged(alice, mine), ranged(alice, hidden)

@@ -30,7 +30,7 @@ def share(ctx: Context, body: Share) -> None:
         reason = _against(instance, held)
         if reason is not None:
             reasons.append(Reason(reason, f"ips[{position}]"))
-        elif held is not None:
+        elif held is not None and held.instance_id != instance.id:
             wanted[held.text if isinstance(held, Range) else held.address] = held
             _must_be_usable(ctx, held, f"ips[{position}]")
     refuse(body, reasons)
@@ -77,8 +77,8 @@ def _against(instance: Instance, held: Address | Range | None) -> str | None:
         return rules.NO_ADDRESS
     if isinstance(held, Address) and not held.public:
         return "Only public addresses can be shared."
-    if held.instance_id == instance.id:
-        return "The Compute has this address already."
+    if held.instance_id == instance.id:  # a range that is routed there is shared with it already
+        return None if isinstance(held, Range) else "The Compute has this address already."
     if held.region != instance.region:
         return "The address is not in the region of the Compute."
     return None
