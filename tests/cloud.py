@@ -32,7 +32,7 @@ _wrong: list[str] = []
 
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
 sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = write_queue.CROWDED_SECONDS = 20.0
-turns.MAX_WAIT_SECONDS = group_reads.MAX_QUEUE_SECONDS = deadlines.CALLER_SECONDS = 20.0
+turns.MAX_WAIT_SECONDS = group_reads.MAX_QUEUE_SECONDS = deadlines.CALLER_SECONDS = deadlines.TOLD_SECONDS = 20.0
 postgres.LOCK_TIMEOUT = "5s"
 pool.WAIT_SECONDS = 20.0
 # An answer that took longer than this is kept, and told again where a test has long changed what it looks at.

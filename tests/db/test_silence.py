@@ -234,3 +234,46 @@ def test_a_slow_write_is_given_up_as_it_holds_locks(slow: Slow) -> None:
     with ThreadPoolExecutor(1) as threads, pytest.raises(Unavailable):
         threads.submit(slow.write).result(60)
     assert slow.asked == 0
+
+
+def test_transactions_without_a_statement_do_not_hide_a_silent_server(
+    own_server: PostgresServer, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that is refused for its token sends none, and hears nothing from the server."""
+    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 60.0)
+    over = threading.Event()
+
+    def refuse() -> None:
+        while not over.is_set():
+            with suppress(Unavailable), slow.database.read():
+                pass
+
+    with ThreadPoolExecutor(2) as threads:
+        read = threads.submit(slow.read, 60)
+        eventually(lambda: slow.asked > 0)
+        with own_server.stopped():
+            refusing = threads.submit(refuse)
+            try:
+                with pytest.raises(Unavailable):
+                    read.result(30)
+            finally:
+                over.set()
+                refusing.result()
+
+
+def test_who_has_waited_already_is_told_sooner(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time for a thread and a rate limit counts, or a list takes longer than was promised."""
+    for name in ("CALLER_SECONDS", "LOOK_SECONDS", "STATEMENT_SECONDS"):
+        monkeypatch.setattr(deadlines, name, 600.0)
+    database = PostgresDatabase(own_server.address(own_server.empty()))
+    database.answers_callers()
+    with database.read() as db:
+        db.raw("SELECT 1")
+    before = time.monotonic() - deadlines.TOLD_SECONDS
+    with own_server.stopped():
+        for transaction in (database.read, database.write):
+            with database.caller_waits_since(before), pytest.raises(Unavailable), transaction() as db:
+                db.raw("SELECT 2")
+    with database.caller_waits_since(before), database.read() as db:  # a server that answers is waited for
+        assert db.raw("SELECT 3 FROM pg_sleep(0.5)").fetchall() == [(3,)]
+    database.close()

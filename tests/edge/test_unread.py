@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crofter.edge import protocol, sending
+from crofter.edge import protocol, sending, unread
 from crofter.edge.protocol import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import connect, receive, request
@@ -94,6 +94,47 @@ def test_whoever_reads_nothing_for_a_while_is_cut_off(
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+def in_the_kernel(cloud: Cloud, state: str) -> list[int]:
+    """Bytes that the kernel holds for the server's connections in a state, of each that has any."""
+    port = f":{int(cloud.url.rpartition(':')[2]):04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    sizes = [int(row[4].partition(":")[0], 16) for row in rows if row[1].endswith(port) and row[3] == state]
+    return [size for size in sizes if size]
+
+
+ESTABLISHED, FIN_WAIT_1 = "01", "04"
+
+
+def test_the_kernel_holds_little_of_what_is_not_read_and_nothing_afterwards(
+    own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = attached(own_cloud)
+    connections = BoundedProtocol.per_peer
+    held = [connect(own_cloud.url, peer=PEERS[2]) for _ in range(20)]
+    for connection in held:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(3 * wanted)
+    eventually(lambda: len(unsent(own_cloud)) >= len(held) and stands_still(own_cloud))
+    waiting = in_the_kernel(own_cloud, ESTABLISHED)
+    assert len(waiting) >= len(held)
+    assert max(waiting) <= 2 * unread.KERNEL_BUFFER
+    monkeypatch.setattr(BoundedProtocol, "write_seconds", 0.5)
+    eventually(lambda: connections[PEERS[2]] == 0)
+    assert in_the_kernel(own_cloud, FIN_WAIT_1) == []
+    for connection in held:
+        connection.close()
+
+
+def test_an_answer_that_the_kernel_holds_does_not_outlive_a_silent_peer(own_cloud: Cloud) -> None:
+    """Nothing of it waits in our memory, so the kernel has to give it up by itself."""
+    with connect(own_cloud.url):
+        eventually(lambda: bool(own_cloud._server.server_state.connections))
+        transports = [protocol.transport for protocol in tuple(own_cloud._server.server_state.connections)]
+        option = (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        seconds = {transport.get_extra_info("socket").getsockopt(*option) / 1000 for transport in transports}
+        assert seconds == {unread.UNACKNOWLEDGED_SECONDS}
+
+
 def test_whoever_reads_slowly_gets_all_of_it(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoundedProtocol, "write_seconds", 1.0)
     wanted = attached(own_cloud)
@@ -114,12 +155,12 @@ def test_whoever_reads_slowly_gets_all_of_it(own_cloud: Cloud, monkeypatch: pyte
 def test_a_peer_has_only_so_much_unread(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "PER_PEER", 5 * 2 * sending.PIECE)
     wanted = attached(own_cloud)
-    unread = own_cloud.application.app._unread
+    held_back = own_cloud.application.app._unread
     held = [connect(own_cloud.url, peer=PEERS[1]) for _ in range(5)]
     for connection in held:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(3 * wanted)  # the kernel may take a whole one
-    eventually(lambda: unread.full(PEERS[1]))
+    eventually(lambda: held_back.full(PEERS[1]))
     with connect(own_cloud.url, peer=PEERS[1]) as connection:
         connection.sendall(wanted)
         answer = receive(connection)
@@ -129,7 +170,7 @@ def test_a_peer_has_only_so_much_unread(own_cloud: Cloud, monkeypatch: pytest.Mo
     assert own_cloud.admin.get("/v4/tags").status_code == 200
     for connection in held:
         connection.close()
-    eventually(lambda: not unread.full(PEERS[1]))
+    eventually(lambda: not held_back.full(PEERS[1]))
 
 
 def answers(connection: socket.socket, most: int) -> int:

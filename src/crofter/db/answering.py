@@ -70,12 +70,12 @@ class Answering:
             raise Unavailable
         return trial
 
-    def leave(self, error: BaseException | None, *, trial: bool) -> None:
-        """After it, with what went wrong."""
-        if error is None:
-            self.heard()
-        elif isinstance(error, (NoAnswer, psycopg.errors.ConnectionTimeout)):
+    def leave(self, error: BaseException | None, *, trial: bool, heard: bool = False) -> None:
+        """After it, with what went wrong. ``heard``: whether the server has answered anything in it."""
+        if isinstance(error, (NoAnswer, psycopg.errors.ConnectionTimeout)):
             # One slow statement does not make a silent server: others are answered meanwhile.
             self._silent = time.monotonic() - self._heard_at > SILENCE
+        elif heard:  # a transaction without a statement, as of a request without a token, says nothing of the server
+            self.heard()
         if trial:
             self._trial.release()

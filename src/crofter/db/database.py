@@ -79,4 +79,7 @@ class Database(Protocol):
     def answers_callers(self) -> None:
         """Said by a thread, once: somebody waits for what it does, so it gives up sooner on a server that is silent."""
 
+    def caller_waits_since(self, since: float) -> AbstractContextManager[None]:
+        """What this thread does in the block is for a caller whose request arrived then, in monotonic seconds."""
+
     def close(self) -> None: ...

@@ -9,8 +9,10 @@ from typing import Any
 import psycopg
 from psycopg.errors import _WaitTimeout
 
+TOLD_SECONDS = 4.5
+"""Seconds from the arrival of a request to its answer while the server is silent. The promise to callers is 5 s."""
 CALLER_SECONDS = 3.5
-"""For a whole transaction of a thread that answers callers: with the wait for a thread they are told within 5 s."""
+"""For a whole transaction of a thread that answers callers, or what is left of TOLD_SECONDS if that is less."""
 LOOK_SECONDS = 2.0
 """A read of such a thread that has waited so long looks whether the server answers others. If so it may take longer:
 who is sent away from a slow list comes back, and is sent away again. What writes may not, as it holds locks."""
@@ -18,6 +20,8 @@ STATEMENT_SECONDS = 12.0
 """For each statement of any other thread, and for the whole of a slow read. The server itself ends statements sooner,
 so it is not there then."""
 CONNECT_SECONDS = 3
+ASK_SECONDS = 2
+"""For the connection that shows whether the server is there; libpq allows no less."""
 LEAST = 0.1
 """Seconds that even a late statement gets: a rollback after an error of ours is worth them."""
 
@@ -29,9 +33,36 @@ def answers_callers() -> None:
     _thread.answers_callers = True
 
 
+class CallerWaits:
+    """A block in which this thread works for a request that arrived at ``since``, in monotonic seconds."""
+
+    __slots__ = ("_before", "_since")
+
+    def __init__(self, since: float) -> None:
+        self._since = since
+
+    def __enter__(self) -> None:
+        self._before = getattr(_thread, "since", None)
+        _thread.since = self._since
+
+    def __exit__(self, *_: object) -> None:
+        _thread.since = self._before
+
+
+def left(most: float) -> float:
+    """Return ``most``, or the seconds that are left for the request of this thread if they are fewer."""
+    since = getattr(_thread, "since", None)
+    return most if since is None else max(LEAST, min(most, since + TOLD_SECONDS - time.monotonic()))
+
+
+def look_after() -> float:
+    """Seconds after which a read looks whether the server answers others. The look has to end in time, too."""
+    return max(LEAST, min(LOOK_SECONDS, left(TOLD_SECONDS) - ASK_SECONDS))
+
+
 def of_transaction() -> float | None:
     """When a transaction that begins now has to be over; None if only its statements are limited."""
-    return time.monotonic() + CALLER_SECONDS if getattr(_thread, "answers_callers", False) else None
+    return time.monotonic() + left(CALLER_SECONDS) if getattr(_thread, "answers_callers", False) else None
 
 
 class NoAnswer(psycopg.OperationalError):

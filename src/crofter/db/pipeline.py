@@ -140,6 +140,8 @@ class PipelineConnection:
         self._reads_until: float | None = None
         """When a transaction that only reads has to be over even if it is slow."""
         self.in_transaction = False
+        self.heard = False
+        """Whether the server has answered a statement since the connection was taken from the pool."""
         self._readable = select.poll()
         self._readable.register(self._pg.socket, select.POLLIN)
 
@@ -333,14 +335,15 @@ class PipelineConnection:
             last = self._reads_until
             if last is None or time.monotonic() > last or not self._is_alive():
                 raise self._gives_up()
-            until = min(time.monotonic() + deadlines.LOOK_SECONDS, last)
+            until = min(time.monotonic() + deadlines.look_after(), last)
         self._pg.consume_input()
+        self.heard = True
 
     def _until(self) -> float:
         if self.until is None:
             return time.monotonic() + deadlines.STATEMENT_SECONDS
         if self._reads_until is not None:
-            return time.monotonic() + deadlines.LOOK_SECONDS
+            return time.monotonic() + deadlines.look_after()
         return max(self.until, time.monotonic() + deadlines.LEAST)
 
     def _gives_up(self) -> NoAnswer:

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from crofter.db import deadlines
 from crofter.db.pipeline import PipelineConnection
 from crofter.errors import Unavailable
 
@@ -28,7 +29,7 @@ class Pool:
         self._closed = False
 
     def take(self) -> PipelineConnection:
-        if self._closed or not self._places.acquire(timeout=WAIT_SECONDS):
+        if self._closed or not self._places.acquire(timeout=deadlines.left(WAIT_SECONDS)):
             raise Unavailable
         try:
             return self._used_before() or self._connect()

@@ -72,14 +72,16 @@ class PostgresDatabase:
             f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout={LOCK_TIMEOUT}"
             f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT} {PLANNING} {' '.join(more)}"
         )
-        connection = DeadlineConnection.connect(self.address, autocommit=True, options=options, **ALIVE)
+        alive = ALIVE | {"connect_timeout": max(deadlines.ASK_SECONDS, int(deadlines.left(deadlines.CONNECT_SECONDS)))}
+        connection = DeadlineConnection.connect(self.address, autocommit=True, options=options, **alive)
         return PipelineConnection(connection, self._is_alive)
 
     def _is_alive(self) -> bool:
         return self._answering.is_alive(self._ask)
 
     def _ask(self) -> None:
-        with DeadlineConnection.connect(self.address, autocommit=True, **ALIVE | {"connect_timeout": 2}) as connection:
+        alive = ALIVE | {"connect_timeout": deadlines.ASK_SECONDS}
+        with DeadlineConnection.connect(self.address, autocommit=True, **alive) as connection:
             connection.until = time.monotonic() + 1
             connection.execute("SELECT 1")
 
@@ -92,9 +94,9 @@ class PostgresDatabase:
         connection: PipelineConnection | None = None
         try:
             connection = (self._relaxed_pool if relaxed else self._pool).take()
-            connection.relaxed = relaxed
+            connection.relaxed, connection.heard = relaxed, False
             if trial:
-                connection.until = time.monotonic() + deadlines.CONNECT_SECONDS
+                connection.until = time.monotonic() + deadlines.left(deadlines.CONNECT_SECONDS)
                 connection.execute("SELECT 1")
                 self._answering.heard()
             connection.until = deadlines.of_transaction()
@@ -108,8 +110,9 @@ class PostgresDatabase:
 
     def give_back(self, connection: PipelineConnection, error: BaseException | None, *, trial: bool) -> None:
         """After the transaction, with what went wrong; raises what that means to those who asked for it."""
+        heard = connection.heard
         self._pool_of(connection).give_back(connection)
-        self._answering.leave(error, trial=trial)
+        self._answering.leave(error, trial=trial, heard=heard)
         raise_storage_fault(error)
 
     def _pool_of(self, connection: PipelineConnection) -> Pool:
@@ -149,6 +152,9 @@ class PostgresDatabase:
 
     def answers_callers(self) -> None:
         deadlines.answers_callers()
+
+    def caller_waits_since(self, since: float) -> AbstractContextManager[None]:
+        return deadlines.CallerWaits(since)
 
     def connect(self) -> DeadlineConnection:
         """A connection of one's own, outside the pool and outside transactions."""

@@ -212,6 +212,9 @@ class SqliteDatabase:
     def answers_callers(self) -> None:
         """Nobody else is asked here who might be silent."""
 
+    def caller_waits_since(self, _since: float) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def close(self) -> None:
         """Wait for the last write. What another thread still reads stays open: to close it would end the process."""
         if not self._closed and self._writer_lock.acquire(timeout=WRITE_WAIT):

@@ -193,6 +193,7 @@ class App:
         sent = dict(scope["headers"])
         address = _peer(scope)
         token = bearer(sent.get(b"authorization")) or None
+        arrived = time.monotonic()
         if self.parts.limits.shared:
             await self.parts.limits.prepare(endpoint.rate, token, address, endpoint.weight)
         rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address, endpoint.weight)
@@ -206,6 +207,7 @@ class App:
         forced = self.parts.fault(scope["method"], path)
         if forced is not None:
             return streams.forced(forced), rate_status
+        waited = time.monotonic() - arrived
         partly = endpoint.upload is not None and endpoint.upload_type.heard_out
         body = await read_body(receive, sent, endpoint.max_body, partly=partly) if endpoint.writes else b""
         request = Request(
@@ -217,6 +219,7 @@ class App:
             address,
             request_id,
             scope.get("scheme", "http"),
+            waited,
         )
         if endpoint.waits and b"wait=" in request.query:
             answer = await self._wait(endpoint, values, request, receive)

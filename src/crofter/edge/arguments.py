@@ -32,6 +32,8 @@ class Request(msgspec.Struct, gc=False):
     address: str
     id: str
     scheme: str = "http"
+    waited: float = 0.0
+    """Seconds that it waited for its rate limit."""
 
 
 def origin_of(scheme: str, host: str) -> str:

@@ -116,8 +116,9 @@ class GroupReads:
         performer = self._performer
         answers: list[Answer] = []
         sent, since = 0, time.monotonic()
-        with performer.runtime.database.reading_together() as batch:
-            with performer.runtime.database.read() as db:
+        database = performer.runtime.database
+        with database.caller_waits_since(jobs[0].arrived), database.reading_together() as batch:
+            with database.read() as db:
                 actors = _Actors(performer, db, jobs)
             for job in jobs:
                 answers.append(performer.perform(job.endpoint, job.values, job.request, actors.of))
@@ -130,7 +131,8 @@ class GroupReads:
         return len(answers)
 
     def _alone(self, job: Job) -> None:
-        self._tell([job], [self._performer.perform(job.endpoint, job.values, job.request)])
+        with self._performer.runtime.database.caller_waits_since(job.arrived):
+            self._tell([job], [self._performer.perform(job.endpoint, job.values, job.request)])
 
     def _tell(self, jobs: list[Job], answers: list[Answer]) -> None:
         if jobs:

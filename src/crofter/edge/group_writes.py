@@ -38,7 +38,8 @@ class GroupWrites(WriteQueue):
 
     def _together(self, jobs: list[Job]) -> None:
         try:
-            together, answers = self._answers_of(jobs)
+            with self._performer.runtime.database.caller_waits_since(jobs[0].arrived):
+                together, answers = self._answers_of(jobs)
         except (BatchAborted, TransactionConflict):
             together, answers = [], []
         except Problem as problem:
@@ -76,7 +77,8 @@ class GroupWrites(WriteQueue):
         return together, answers
 
     def _alone(self, job: Job) -> None:
-        self._tell([job], [self._performer.perform(job.endpoint, job.values, job.request)])
+        with self._performer.runtime.database.caller_waits_since(job.arrived):
+            self._tell([job], [self._performer.perform(job.endpoint, job.values, job.request)])
 
     def _tell(self, jobs: list[Job], answers: list[Answer]) -> None:
         assert self._loop is not None

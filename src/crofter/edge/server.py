@@ -10,6 +10,7 @@ import uvicorn
 from crofter.edge.accepting import Backlog
 from crofter.edge.protocol import BoundedProtocol
 from crofter.edge.sockets import MAX_MESSAGE, PING_SECONDS
+from crofter.edge.unread import bound_sending
 
 KEEP_ALIVE_SECONDS = 75
 GRACE_SECONDS = 10
@@ -48,5 +49,6 @@ def configured(app: Any, listening: socket.socket | None = None, **more: Any) ->
         **more,
     )
     if listening is not None:
+        bound_sending(listening)
         config.waiting_connections = Backlog(listening)
     return config

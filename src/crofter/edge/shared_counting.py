@@ -26,7 +26,7 @@ from crofter.errors import Unavailable
 log = logging.getLogger("crofter")
 
 PORTIONS = 32
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds that a request waits for its portion; then it is counted by this process alone."""
 AWAY = 5.0
 """Seconds for which a database that did not answer is not asked again."""

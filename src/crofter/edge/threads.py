@@ -64,7 +64,8 @@ class Threads:
         def perform() -> Answer:
             if time.monotonic() - since > group_reads.MAX_QUEUE_SECONDS:
                 return refused(Unavailable(), None)
-            return self._performer.perform(endpoint, values, request)
+            with self._performer.runtime.database.caller_waits_since(since - request.waited):
+                return self._performer.perform(endpoint, values, request)
 
         assert self._loop is not None
         return self._loop.run_in_executor(self.pool, perform)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import Any
 
 WRITE_SECONDS = 10.0
@@ -11,6 +13,32 @@ WRITE_CHECKS = 4
 """How often it is looked at within that time."""
 WRITE_BUFFER = 32 * 1024
 """Bytes that may wait in one connection's buffer before whoever writes has to wait."""
+
+
+KERNEL_BUFFER = 128 * 1024
+"""Bytes that the kernel holds of one connection; Linux doubles them. By itself it takes 4 MB, which no limit of ours
+counts."""
+UNACKNOWLEDGED_SECONDS = 30
+"""After so long without a word from the peer the kernel drops what it still holds, also of a closed connection."""
+_RESET = struct.pack("ii", 1, 0)
+"""For SO_LINGER: closing discards what was not sent, and the peer gets a reset."""
+
+
+def bound_sending(listening: socket.socket) -> None:
+    """Limit what the kernel holds of each connection. Accepted sockets inherit this from the one that listens."""
+    if listening.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_SECONDS * 1000)
+
+
+def reset(transport: Any) -> None:
+    """End a connection and drop its unsent bytes. Without a reset the kernel keeps them until the peer reads."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    transport.abort()
 
 
 class WriteWatch(asyncio.Protocol):
@@ -61,7 +89,7 @@ class WriteWatch(asyncio.Protocol):
         if unsent != self._unsent:
             checks = 0
         elif checks >= WRITE_CHECKS:
-            self.transport.abort()
+            reset(self.transport)
             return
         self._unsent = unsent
         self._look_again(checks)

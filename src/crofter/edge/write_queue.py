@@ -35,6 +35,11 @@ class Job(Struct, eq=False):
     answered: asyncio.Future[Answer]
     since: float
 
+    @property
+    def arrived(self) -> float:
+        """When its caller began to wait."""
+        return self.since - self.request.waited
+
 
 class WriteQueue:
     """SQLite has one writer. Threads that fight over it cost more than the writing; a queue costs nothing."""
