@@ -53,6 +53,7 @@ from crofter.resources.instances.periodic_work import PeriodicWorkThread
 from crofter.resources.instances.serial.rules import MOUNT as SERIAL
 from crofter.resources.instances.serial.sessions import Consoles
 from crofter.resources.managed.services import rounds as managed_rounds
+from crofter.resources.nodebalancers import rules as balancing
 from crofter.resources.users import access
 from crofter.sandbox import seeding
 from crofter.sandbox.app import SandboxApp
@@ -118,6 +119,8 @@ def build(settings: Settings) -> Application:
         threads=settings.threads,
         maintenance=settings.maintenance,
     )
+    if runtime.hypervisor.real_time:
+        parts.on_start += (lambda: balancing.stop_billing_unserved(runtime),)
     if runtime.hypervisor.real_time and settings.role != "api":
         parts.on_start += (periodic_work.start,)
         parts.on_stop = (periodic_work.stop, *parts.on_stop, runtime.hypervisor.close)

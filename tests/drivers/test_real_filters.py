@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from crofter import region_settings
 from crofter.drivers.hypervisor import Network
 from crofter.drivers.hypervisor.libvirt import filters
-from crofter.region_settings import wire
 from crofter.resources.instances.ips.store import link_local, on_wire
 from tests.drivers import real
 from tests.drivers.frames import ADVERTISEMENT, REDIRECT, SOLICITATION, arp, ethernet, ip, ip6, tagged
@@ -28,7 +28,7 @@ if WHY_NOT is None:
 
 MAC, OTHER_MAC = "f2:3c:95:00:00:07", "f2:3c:95:00:00:08"
 OWN, OTHER = "203.0.113.7", "203.0.113.8"
-WIRE = wire(None, "us-east")
+WIRE = region_settings.wire(None, "us-east")
 OWN6, OTHER6 = on_wire(WIRE, 7), on_wire(WIRE, 8)
 OWN_LINK, OTHER_LINK = link_local(7), link_local(8)
 HONEST = {

@@ -6,12 +6,22 @@ from typing import Any
 
 import pytest
 from httpx2 import Client
+from msgspec.structs import replace
 
+from crofter.db import query
+from crofter.db.sql import select
+from crofter.region_settings import RegionSettings
+from crofter.resources.billing.meters import meter
+from crofter.resources.billing.prices import NODEBALANCERS
+from crofter.resources.nodebalancers import rules
 from tests.cloud import Cloud
 from tests.observed import errors
 from tests.resources.balancing import BALANCERS, backend, balancer, configs, nodes, restricted
 from tests.resources.compute import create, entity, events, last, listed, refused
 
+RUNNING = query(
+    select(meter.c.object_id).where(meter.c.what == NODEBALANCERS, meter.c.ended.is_(None)).order_by(meter.c.object_id)
+)
 PLAN = {"Prefer": "plan"}
 TAKEN = "Label must be unique among your NodeBalancers"
 NOT_OURS = "Must be the private address of a Compute in the region of the NodeBalancer"
@@ -41,6 +51,44 @@ def test_a_balancer_has_defaults_for_everything(alice: Client) -> None:
     event = last(alice, "nodebalancer_create")
     assert (event["status"], event["secondary_entity"]) == ("notification", None)
     assert entity(event["entity"]) == ("nodebalancer", made["id"], made["label"], f"{BALANCERS}/{made['id']}")
+
+
+@pytest.fixture
+def real_region(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings give eu-west real hosts."""
+    settings = replace(cloud.runtime.settings, regions={"eu-west": RegionSettings("libvirt")})
+    monkeypatch.setattr(cloud.runtime, "settings", settings)
+
+
+@pytest.mark.usefixtures("real_region")
+def test_a_region_of_real_hosts_has_no_balancers(alice: Client) -> None:
+    shown = {region["id"]: region["capabilities"] for region in alice.get("/v4/regions").json()["data"]}
+    assert "NodeBalancers" not in shown["eu-west"]
+    assert "Computes" in shown["eu-west"]
+    assert "NodeBalancers" in shown["us-east"]
+    assert alice.get("/v4/regions/eu-west").json()["capabilities"] == shown["eu-west"]
+    text = "NodeBalancers are not available in this region: its hosts are real, and no driver there serves them."
+    refused(alice.post(BALANCERS, json={"region": "eu-west"}), text, "region")
+    assert listed(alice, BALANCERS) == []
+    assert balancer(alice, region="us-east")["region"] == "us-east"
+
+
+def test_a_balancer_that_was_made_there_before_costs_nothing_any_more(
+    cloud: Cloud, alice: Client, request: pytest.FixtureRequest
+) -> None:
+    here, elsewhere = balancer(alice, region="eu-west")["id"], balancer(alice, region="us-east")["id"]
+    rules.stop_billing_unserved(cloud.runtime)
+    assert _billed(cloud) == [here, elsewhere]
+    request.getfixturevalue("real_region")
+    rules.stop_billing_unserved(cloud.runtime)
+    rules.stop_billing_unserved(cloud.runtime)
+    assert _billed(cloud) == [elsewhere]
+    assert alice.delete(f"{BALANCERS}/{here}").status_code == 200
+
+
+def _billed(cloud: Cloud) -> list[int]:
+    with cloud.runtime.database.read() as db:
+        return db.column(RUNNING)
 
 
 def test_everything_can_be_said_when_it_is_made(alice: Client) -> None:

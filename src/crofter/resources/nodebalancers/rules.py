@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crofter import clock
-from crofter.context import Context
+from crofter.context import Context, Runtime
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.events import record
 from crofter.resources.billing import prices, standing
@@ -34,6 +34,7 @@ from crofter.shapes import UNSET, given
 
 CAPABILITY = "NodeBalancers"
 POINT = 5 * clock.MINUTE
+UNSERVED = "NodeBalancers are not available in this region: its hosts are real, and no driver there serves them."
 
 
 def create(ctx: Context, body: NodeBalancerCreate) -> NodeBalancerView:
@@ -59,9 +60,10 @@ def create(ctx: Context, body: NodeBalancerCreate) -> NodeBalancerView:
 def _complaints(ctx: Context, body: NodeBalancerCreate, plans: list[configs.Plan]) -> Iterator[Reason]:
     """In the order in which it was sent: of each port, and then of the nodes behind it."""
     region = regions.find(ctx, body.region)
-    usable = region is not None and region.offered and CAPABILITY in region.capabilities
+    offered = region is not None and region.offered and CAPABILITY in region.capabilities
+    usable = region is not None and offered and CAPABILITY in regions.usable(ctx, region)
     if not usable:
-        yield Reason("region is not valid", "region")
+        yield Reason(UNSERVED if offered else "region is not valid", "region")
     ports: set[int] = set()
     for place, (plan, sent) in enumerate(zip(plans, body.configs, strict=True)):
         path = f"configs[{place}]."
@@ -105,6 +107,17 @@ def remove(ctx: Context, balancer: NodeBalancer) -> None:
     tags.detach(ctx, store.KIND, balancer.id)
     access.forget(ctx, store.KIND, balancer.id)
     store.delete(ctx, balancer)
+
+
+def stop_billing_unserved(runtime: Runtime) -> None:
+    """Stop billing balancers that were made in a region before its hosts were known to serve none."""
+    with runtime.database.read() as db:
+        real = runtime.settings.real_regions(regions.slugs(db))
+        unserved = store.in_regions(db, sorted(real)) if real else []
+    for balancer in unserved:
+        with runtime.database.write() as db:
+            db.lock_account(balancer.account_id)
+            prices.end_nodebalancer(Context.of_system(runtime, db, balancer.account_id), balancer.id)
 
 
 def stats(ctx: Context, balancer: NodeBalancer) -> NodeBalancerStats:

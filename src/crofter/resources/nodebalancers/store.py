@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crofter.context import Context
-from crofter.db import Duplicate, Id, Moment, Row, among, identity, owned, query, table
+from crofter.db import Duplicate, Id, Moment, Row, Session, among, identity, owned, query, table
 from crofter.db.collections import Collection
 from crofter.db.filters import Field
 from crofter.db.sql import (
@@ -94,6 +94,12 @@ _OF = _OWN.where(
 )
 _ONE = query(_OWN.where(nodebalancer.c.id == bindparam("id")), NodeBalancer)
 _THESE = query(_OWN.where(among(nodebalancer.c.id, "ids")), NodeBalancer)
+_IN_REGIONS = query(
+    select(*(nodebalancer.c[name] for name in NodeBalancer.__struct_fields__)).where(
+        among(nodebalancer.c.region, "regions")
+    ),
+    NodeBalancer,
+)
 _LABEL = query(
     select(nodebalancer.c.id).where(
         nodebalancer.c.account_id == bindparam("account_id"), nodebalancer.c.label == bindparam("label")
@@ -149,6 +155,11 @@ def insert(ctx: Context, label: str | None, region: str, throttle: int, hostname
     named = label or _free_label(ctx, f"balancer{number}")
     ctx.db.update(nodebalancer, {"id": number}, label=named, ipv6=ipv6(region, number))
     return one(ctx, number)
+
+
+def in_regions(db: Session, regions: Sequence[str]) -> list[NodeBalancer]:
+    """The balancers of all accounts in these regions."""
+    return db.all(_IN_REGIONS, regions=list(regions))
 
 
 def _free_label(ctx: Context, wanted: str) -> str:

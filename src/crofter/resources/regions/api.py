@@ -17,10 +17,10 @@ TheRegion = Annotated[store.Region, Lookup(store.one, "region_id")]
 @endpoint("GET /v4/regions", scope="none", grant="any", catalogue="everybody")
 def list_regions(ctx: Context, listing: Listing) -> Page[RegionView]:
     """List the regions; not every service is available in every one."""
-    return listing.of(ctx, store.REGIONS, lambda rows: [row.view() for row in rows])
+    return listing.of(ctx, store.REGIONS, lambda rows: [row.view(ctx) for row in rows])
 
 
 @endpoint("GET /v4/regions/{region_id}", scope="none", grant="any", catalogue="everybody")
 def view_region(ctx: Context, region: TheRegion) -> RegionView:
     """View one region."""
-    return region.view()
+    return region.view(ctx)

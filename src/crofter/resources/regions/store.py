@@ -58,16 +58,24 @@ class Region(Offered):
     resolvers_ipv6: str
     status: str
 
-    def view(self) -> RegionView:
+    def view(self, ctx: Context) -> RegionView:
         resolvers = Resolvers(self.resolvers_ipv4, self.resolvers_ipv6)
-        return RegionView(self.capabilities, self.country, self.slug, resolvers, self.status)  # type: ignore[arg-type]
+        return RegionView(usable(ctx, self), self.country, self.slug, resolvers, self.status)  # type: ignore[arg-type]
 
 
+LIBVIRT_LACKS = ("NodeBalancers",)
+"""Capabilities that no real driver serves."""
 _ALL = select(*(region.c[name] for name in Region.__struct_fields__))
 _OFFERED = _ALL.where(region.c.position.is_not(None))
 REGIONS = Collection(RegionView, _OFFERED, Region, key=region.c.position, columns={"country": region.c.country})
 _ONE = query(_OFFERED.where(region.c.slug == bindparam("slug")), Region)
 _FIND = query(_ALL.where(region.c.slug == bindparam("slug")), Region)
+
+
+def usable(ctx: Context, offering: Region) -> list[str]:
+    """The capabilities of a region that its driver serves."""
+    unserved = LIBVIRT_LACKS if ctx.runtime.settings.real_regions((offering.slug,)) else ()
+    return [name for name in offering.capabilities if name not in unserved]
 
 
 def one(ctx: Context, region_id: str) -> Region:
