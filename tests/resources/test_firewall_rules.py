@@ -43,6 +43,13 @@ def filter_of(cloud: Cloud, instance_id: int) -> tuple[Rule, ...]:
     return network(cloud, instance_id).rules
 
 
+def test_a_machine_that_is_created_behind_a_firewall_never_runs_without(cloud: Cloud, alice: Client) -> None:
+    number = make(alice)["id"]
+    own = alice.post("/v4/compute/instances", json={**NEW, "firewall_id": number}).json()["id"]
+    cloud.settle()
+    assert filter_of(cloud, own) == CLOSED
+
+
 @pytest.mark.both
 def test_every_change_reaches_the_machine(cloud: Cloud, alice: Client) -> None:
     own = machine(cloud, alice)
@@ -55,6 +62,11 @@ def test_every_change_reaches_the_machine(cloud: Cloud, alice: Client) -> None:
     cloud.settle()
     web = Rule("inbound", "ACCEPT", "TCP", "22,8000-9000", ("192.0.2.0/24", "2001:db8::/32"))
     assert filter_of(cloud, own) == (web, *CLOSED)
+    every_port = {"protocol": "UDP", "addresses": {"ipv6": ["::/0"]}, "action": "ACCEPT"}
+    alice.put(f"{PATH}/{number}/rules", json={"inbound": [every_port]})
+    cloud.settle()
+    assert filter_of(cloud, own) == (Rule("inbound", "ACCEPT", "UDP", "", ("::/0",)), *CLOSED)
+    alice.put(f"{PATH}/{number}/rules", json={"inbound": [rule]})
     alice.put(f"{PATH}/{number}", json={"status": "disabled"})
     cloud.settle()
     assert filter_of(cloud, own) == ()

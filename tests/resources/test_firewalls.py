@@ -57,8 +57,7 @@ def test_a_firewall_is_made_shown_changed_and_deleted(alice: Client) -> None:
     }
     made = alice.post(PATH, json=body).json()
     number = made["id"]
-    kept = [named, {**ping, "addresses": {"ipv4": [], "ipv6": ["2001:db8::/32"]}}]
-    assert made["rules"] == {**POLICIES, "inbound": kept, "outbound": []}
+    assert made["rules"] == {**POLICIES, "inbound": [named, ping], "outbound": []}
     assert (made["label"], made["status"], made["tags"]) == ("wall-1", "enabled", ["blue"])
     assert alice.get(f"{PATH}/{number}").json() == made
     assert (
@@ -131,16 +130,74 @@ def test_fifteen_ports_are_enough_and_a_range_counts_as_two(alice: Client) -> No
         )
 
 
+AS_SENT = (
+    {"protocol": "TCP", "addresses": {"ipv4": ["192.0.2.5/24"]}, "action": "ACCEPT"},
+    {"protocol": "UDP", "addresses": {"ipv6": ["2001:DB8::1/32"], "ipv4": []}, "action": "DROP", "ports": ""},
+    {"protocol": "ICMP", "addresses": {"ipv6": ["::/0"]}, "action": "DROP", "label": "ping", "ports": " "},
+)
+
+
+@pytest.mark.both
+def test_rules_are_answered_as_they_were_sent(alice: Client) -> None:
+    rules = {**POLICIES, "inbound": list(AS_SENT), "outbound": list(AS_SENT[::-1])}
+    number = make(alice, **rules)["id"]
+    changed = alice.put(f"{PATH}/{number}/rules", json={"outbound": list(AS_SENT)}).json()
+    assert changed == {**rules, "outbound": list(AS_SENT)}
+    assert alice.get(f"{PATH}/{number}/rules").json() == changed
+    assert alice.get(f"{PATH}/{number}").json()["rules"] == changed
+    nulls = {**AS_SENT[0], "addresses": {"ipv4": ["192.0.2.5/24"], "ipv6": None}, "ports": None}
+    assert alice.put(f"{PATH}/{number}/rules", json={"inbound": [nulls]}).json()["inbound"] == [AS_SENT[0]]
+
+
+def test_unknown_kinds_of_devices_are_refused(alice: Client) -> None:
+    body = {"label": "wall", "rules": POLICIES, "devices": {"instances": [1], "computes": ["a"], "volumes": []}}
+    answer = alice.post(PATH, json=body)
+    assert (answer.status_code, errors(answer)) == (
+        400,
+        [
+            ("devices.computes[0]", "Must be of type Integer"),
+            ("devices.instances", "Unknown field"),
+            ("devices.volumes", "Unknown field"),
+        ],
+    )
+    assert alice.get(PATH).json()["results"] == 0
+
+
+@pytest.mark.both
+def test_an_instance_is_created_behind_a_firewall(cloud: Cloud, alice: Client, mallory: Client) -> None:
+    number = make(alice)["id"]
+    own = instance(alice, firewall_id=number)
+    (device,) = alice.get(f"{PATH}/{number}/devices").json()["data"]
+    assert device["entity"]["id"] == own
+    assert [wall["id"] for wall in alice.get(f"/v4/compute/instances/{own}/firewalls").json()["data"]] == [number]
+    assert firewall_events(alice) == [("firewall_create", number, None), ("firewall_device_add", number, own)]
+    for client, wanted in ((alice, number + 1), (mallory, number)):
+        body = {"region": "us-east", "type": "g6-nanode-1", "firewall_id": wanted}
+        answer = client.post("/v4/compute/instances", json=body)
+        reason = "You do not have permission to access this Firewall"
+        assert (answer.status_code, errors(answer)) == (403, [("firewall_id", reason)])
+    assert mallory.get("/v4/compute/instances").json()["results"] == 0
+
+
+def test_a_restricted_user_needs_the_firewall_to_create_an_instance_behind_it(cloud: Cloud, alice: Client) -> None:
+    number = make(alice)["id"]
+    body = {"region": "us-east", "type": "g6-nanode-1", "firewall_id": number}
+    alice.post("/v4/account/users", json={"username": "bob", "email": "bob@example.com", "restricted": True})
+    bob = cloud.client(cloud.token("bob"))
+    for level, status in (("read_only", 403), ("read_write", 200)):
+        grants = {"global": {"add_computes": True}, "firewall": [{"id": number, "permissions": level}]}
+        assert alice.put("/v4/account/users/bob/grants", json=grants).status_code == 200
+        assert bob.post("/v4/compute/instances", json=body).status_code == status
+
+
 def test_ports_go_with_the_protocol(alice: Client) -> None:
     for protocol in ("TCP", "UDP"):
         for ports in ({}, {"ports": ""}, {"ports": None}):
             rule = {"protocol": protocol, "addresses": ANYWHERE, "action": "DROP", **ports}
-            assert refused(alice, rule) == [("rules.inbound[0].ports", "ports is required")]
+            assert make(alice, f"{protocol}-{len(ports)}-{ports.get('ports')}", inbound=[rule])["status"] == "enabled"
     assert refused(alice, {**WEB, "protocol": "ICMP"}) == [("rules.inbound[0].ports", "Must not be given for ICMP")]
     made = make(alice, inbound=[{**WEB, "protocol": "ICMP", "ports": ""}])
-    assert "ports" not in made["rules"]["inbound"][0]
-    answer = alice.put(f"{PATH}/{made['id']}/rules", json={"outbound": [{**WEB, "ports": None}]})
-    assert errors(answer) == [("outbound[0].ports", "ports is required")]
+    assert made["rules"]["inbound"][0]["ports"] == ""
 
 
 @pytest.mark.parametrize(
@@ -195,7 +252,7 @@ def test_everything_that_is_wrong_is_said_at_once(alice: Client) -> None:
         "label": "ab",
         "description": "",
     }
-    rules = {"inbound": [worst, {}], "outbound": [{**WEB, "ports": ""}], "inbound_policy": "REJECT"}
+    rules = {"inbound": [worst, {}], "outbound": [{**WEB, "ports": "0"}], "inbound_policy": "REJECT"}
     answer = alice.post(PATH, json={"label": "taken", "rules": rules, "tags": ["x"], "devices": {"computes": ["a"]}})
     assert {field for field, _ in errors(answer)} == {
         *("label", "rules.inbound_policy", "rules.outbound_policy", "tags[0]", "devices.computes[0]"),

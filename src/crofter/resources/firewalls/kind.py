@@ -30,5 +30,5 @@ def _let_go(ctx: Context, instance: Instance) -> None:
         record(ctx, "firewall_device_remove", firewall, instances.entity(instance))
 
 
-NEIGHBOUR = Neighbour(deleted=_let_go, filter_rules=rules.filter_rules)
+NEIGHBOUR = Neighbour(deleted=_let_go, filter_rules=rules.filter_rules, guard=rules.guard)
 """Firewalls, as instances see them."""

@@ -81,8 +81,6 @@ def _about_rules(sent: Mapping[str, Any], wrong: Set[str], path: str) -> Iterato
 def _about_rule(rule: Mapping[str, Any], path: str) -> Iterator[Reason]:
     protocol, ports, addresses = rule.get("protocol"), rule.get("ports"), rule.get("addresses")
     given = bool(ports.strip(" ")) if isinstance(ports, str) else ports is not None
-    if protocol in ("TCP", "UDP") and not given:
-        yield Reason("ports is required", f"{path}.ports")
     if protocol == "ICMP" and given:
         yield Reason("Must not be given for ICMP", f"{path}.ports")
     if isinstance(addresses, dict):
@@ -127,7 +125,7 @@ def _kept(sent: Sequence[RuleBody]) -> list[RuleView]:
             protocol=rule.protocol,
             addresses=RuleAddresses(rule.addresses.ipv4, rule.addresses.ipv6),
             action=rule.action,
-            ports=rule.ports if rule.ports is not UNSET and rule.ports.strip(" ") else UNSET,
+            ports=rule.ports,
             label=rule.label,
             description=rule.description,
         )
@@ -215,6 +213,14 @@ def add_device(ctx: Context, firewall: Firewall, body: FirewallDeviceCreate) -> 
     return device_view(device)
 
 
+def guard(ctx: Context, instance: Instance, firewall_id: int) -> None:
+    """Put an instance that is created in this transaction behind a firewall. Its first boot finds the rules."""
+    ctx.runtime.kinds.require(ctx, store.KIND, [firewall_id], "read_write", field="firewall_id")
+    firewall = store.one(ctx, firewall_id)
+    _insert_device(ctx, firewall.id, instance)
+    record(ctx, "firewall_device_add", store.entity(firewall.id, firewall.label), instances.entity(instance))
+
+
 def _guardable(ctx: Context, instance_ids: list[int], field: str) -> list[Instance]:
     """These instances, if the caller may put firewalls in front of them."""
     ctx.runtime.kinds.require(ctx, instances.KIND, instance_ids, "read_write", field=field)
@@ -272,6 +278,7 @@ def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:
 
 def _rule(direction: Any, rule: RuleView) -> Rule:
     ports = "" if rule.ports is UNSET else ",".join(checks.pieces(rule.ports))
-    networks = (*rule.addresses.ipv4, *rule.addresses.ipv6)
+    families = (rule.addresses.ipv4, rule.addresses.ipv6)
+    networks = [network for family in families if family is not UNSET for network in family]
     addresses = tuple(str(ipaddress.ip_network(network, strict=False)) for network in networks)
     return Rule(direction, rule.action, rule.protocol, ports, addresses)

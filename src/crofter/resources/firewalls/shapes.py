@@ -33,7 +33,7 @@ Ports = Annotated[
     str,
     Meta(
         max_length=255,
-        description="Up to 15 ports, comma separated; a range counts as two. For TCP and UDP only, which need it.",
+        description="Up to 15 ports, comma separated; a range counts as two. Not for ICMP; all if left out.",
         examples=["22, 8000-9000"],
         extra={"check": checks.about_ports},
     ),
@@ -54,8 +54,8 @@ Tags = Annotated[list[TagLabel], Meta(max_length=500, description="Tags of the f
 class RuleAddresses(View):
     """Where the traffic comes from or goes to. Both families together have at most 255 networks."""
 
-    ipv4: Ipv4Networks = []
-    ipv6: Ipv6Networks = []
+    ipv4: Ipv4Networks | UnsetType = UNSET
+    ipv6: Ipv6Networks | UnsetType = UNSET
 
 
 class RuleView(View):
@@ -111,8 +111,8 @@ class FirewallDeviceView(View):
 class AddressesBody(Body):
     """Where the traffic comes from or goes to."""
 
-    ipv4: Ipv4Networks = []
-    ipv6: Ipv6Networks = []
+    ipv4: Optional[Ipv4Networks] = UNSET
+    ipv6: Optional[Ipv6Networks] = UNSET
 
 
 class RuleBody(Body):
@@ -142,7 +142,7 @@ class RulesUpdate(Body):
     outbound_policy: Optional[Policy] = UNSET
 
 
-class FirewallDevices(Body):
+class FirewallDevices(Body, forbid_unknown_fields=True):
     computes: Annotated[list[Id], Meta(max_length=500, description="Instances that the firewall guards.")] = []
 
 

@@ -38,7 +38,7 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     "POST /v4/compute/instances",
     scope="computes:read_write",
     grant="add_computes",
-    events=("compute_create", "compute_boot", "tag_create", "vlan_attach"),
+    events=("compute_create", "compute_boot", "firewall_device_add", "tag_create", "vlan_attach"),
 )
 def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
     """Create an instance; this incurs a charge."""

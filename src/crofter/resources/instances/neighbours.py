@@ -39,6 +39,9 @@ class Neighbour(Struct, frozen=True):
     filter_rules: Callable[[Context, Instance], tuple[Rule, ...]] = lambda _ctx, _instance: ()
     """The rules of the packet filter in front of the instance; none lets everything through. Asked by steps of
     operations, so the account is the instance's. Whoever changes the answer calls ``ips.rules.apply_later``."""
+    guard: Callable[[Context, Instance, int], None] = lambda _ctx, _instance, _firewall_id: None
+    """Put an instance that is created in this transaction behind a firewall. Raises Forbidden for a firewall that the
+    caller may not change."""
     deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
     """The instance is deleted in this transaction, so it is referred to no more. It still has its addresses."""
     left: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
@@ -83,6 +86,11 @@ def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
 
 def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:
     return tuple(rule for neighbour in _all() for rule in neighbour.filter_rules(ctx, instance))
+
+
+def guard(ctx: Context, instance: Instance, firewall_id: int) -> None:
+    for neighbour in _all():
+        neighbour.guard(ctx, instance, firewall_id)
 
 
 def deleted(ctx: Context, instance: Instance) -> None:

@@ -111,6 +111,7 @@ class InstanceCreate(Body):
     backup_id: Id | None = None
     backups_enabled: bool | None = None
     booted: bool = True
+    firewall_id: Annotated[Id, Meta(description="Firewall that guards the instance from the start.")] | None = None
     group: Annotated[str, Meta(max_length=64)] = ""
     interfaces: Interfaces = []
     label: InstanceLabel | None = None

@@ -16,7 +16,7 @@ from crofter.resources.account.store import account
 from crofter.resources.billing.standing import COLUMNS, AccountStanding
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import costs, root_disk, rules, states, store, views
+from crofter.resources.instances import costs, neighbours, root_disk, rules, states, store, views
 from crofter.resources.instances.backups import restoring, schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
@@ -104,6 +104,8 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
         states.finish_at_once(ctx, CREATE, instance)
+    if body.firewall_id is not None:
+        neighbours.guard(ctx, instance, body.firewall_id)
     return views.view_new(ctx, instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
 
 
