@@ -6,12 +6,13 @@ from msgspec import Struct
 
 from crofter import events
 from crofter.context import Context
-from crofter.drivers.hypervisor import DomainSpec, FromDisk, FromUpload, ImageRef
+from crofter.drivers.hypervisor import DiskRef, DomainSpec, FromDisk, FromUpload, ImageRef
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.jobs import Job, Subject
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import hypervisor_client, states
+from crofter.resources.instances.capture.checks import MOST_UNPACKED
 from crofter.resources.instances.purging import PURGE, PurgeArgs
 from crofter.resources.users import access
 
@@ -70,6 +71,11 @@ def choose_host(work: StepContext) -> Sleep | None:
     image, instance = _current(work), hypervisor_client.current(work)
     if instance.host is None:
         raise Failed("The disk was never made.")
+    disk = hypervisor_client.hypervisor(work.runtime).observe(DiskRef(instance.host, work.args.disk_id))
+    if disk.presence == "unknown":
+        return hypervisor_client.ask_later(work)
+    if disk.used > MOST_UNPACKED:
+        raise Failed(f"The disk holds {disk.used} MB, and an image can hold at most {MOST_UNPACKED} MB.")
     work.then(lambda ctx: _put_on(ctx, image, instance.host))
     return None
 

@@ -39,7 +39,7 @@ MOST_IMAGES = 100
 """Of one account, those that are being made included."""
 PENDING = clock.DAY
 """So long an address takes a file."""
-FILESYSTEMS = ("ext3", "ext4")
+FILESYSTEMS = ("ext3", "ext4", "raw")
 MOUNT = "uploads"
 """The first part of the path that takes a file."""
 TOO_MANY = f"An account can have at most {MOST_IMAGES} images."
@@ -67,18 +67,20 @@ def create(ctx: Context, body: ImageCreate) -> ImageView:
 
 
 def _disk(ctx: Context, disk_id: int) -> tuple[Disk, Instance]:
-    """A disk of an instance that the caller may read; one that is not there looks like one that it may not."""
+    """Return a disk of an instance that the caller may read. A disk of another account is not found."""
     disk = disks.owned_by_account(ctx, disk_id)
-    if disk is None or not access.permits(ctx, store.KIND, disk.instance_id, "read_only"):
+    if disk is None:
+        raise NotFound
+    if not access.permits(ctx, store.KIND, disk.instance_id, "read_only"):
         raise inaccessible("disk", "disk_id")
     return disk, store.one(ctx, disk.instance_id)
 
 
 def _about_disk(disk: Disk) -> Iterator[Reason]:
     if disk.filesystem not in FILESYSTEMS:
-        yield Reason("Only a disk with the filesystem ext3 or ext4 can become an image", "disk_id")
-    if disk.size > MOST_UNPACKED:
-        yield Reason(f"The disk must not be larger than {MOST_UNPACKED} MB", "disk_id")
+        yield Reason("Only a disk with the filesystem ext3, ext4 or raw can become an image", "disk_id")
+    if disk.filesystem == "raw" and disk.size > MOST_UNPACKED:  # of other disks a step measures the content
+        yield Reason(f"A raw disk must not be larger than {MOST_UNPACKED} MB", "disk_id")
 
 
 def _must_have_quota(ctx: Context) -> None:

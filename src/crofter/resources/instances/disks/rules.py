@@ -60,7 +60,7 @@ def _about_disk(body: DiskCreate, image: Image | None) -> Iterator[Reason]:
         return
     if body.size < image.size:
         yield Reason(f"Must be at least {image.size}", "size")
-    if body.filesystem in NO_SYSTEM:
+    if body.filesystem in NO_SYSTEM and (image.is_public or body.filesystem != "raw"):
         yield Reason("An image cannot be deployed to such a disk", "filesystem")
 
 
