@@ -52,6 +52,26 @@ def test_a_script_is_deployed_with_its_data_and_counted(cloud: Cloud, alice: Cli
     assert deployments(alice, script_id) == (3, 0)
 
 
+def test_a_disk_that_is_deployed_with_a_script_is_counted(cloud: Cloud, alice: Client) -> None:
+    first, second = script_of(alice), script_of(alice)
+    empty = alice.post("/v4/compute/instances", json={"region": "us-east", "type": "g6-nanode-1"}).json()
+    path = f"/v4/compute/instances/{empty['id']}"
+    body = {"size": 5000, "image": NEW["image"], "root_pass": NEW["root_pass"], "stackscript_data": {"word": "hi"}}
+    for script_id in (first, second):
+        made = alice.post(f"{path}/disks", json={**body, "stackscript_id": script_id})
+        assert made.status_code == 200, made.text
+        cloud.settle()
+        assert deployments(alice, script_id) == (1, 1)
+    assert deployments(alice, first) == (1, 0)  # the instance was last deployed with the other one
+    cloud.sandbox.put("/_sandbox/transitions", json={"disk_create": {"fail": "no"}})
+    assert alice.post(f"{path}/disks", json={**body, "stackscript_id": first}).status_code == 200
+    cloud.settle()
+    assert (deployments(alice, first), deployments(alice, second)) == ((2, 0), (1, 1))
+    assert alice.delete(path).status_code == 200
+    cloud.settle()
+    assert deployments(alice, second) == (1, 0)
+
+
 def deployments(client: Client, script_id: int) -> tuple[int, int]:
     """How often it was deployed, and how many of those instances there are."""
     shown = client.get(f"/v4/compute/stackscripts/{script_id}").json()

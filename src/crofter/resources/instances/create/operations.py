@@ -71,6 +71,8 @@ class DeployArgs(Struct, frozen=True):
     """A sealed SeedPlan, in hexadecimal; erased when the operation ends."""
     boot_config: int | None = None
     """Boot with this profile afterwards."""
+    stackscript_id: int | None = None
+    """Counted for the instance when a disk has been deployed with it."""
 
 
 # ---- what is written down before anything is made ------------------------------------------------------------------

@@ -16,6 +16,7 @@ from crofter.resources.instances.looking import look, look_again
 from crofter.resources.instances.power.operations import place
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
+from crofter.resources.stackscripts import store as stackscripts
 
 
 class DiskArgs(Struct, frozen=True):
@@ -97,11 +98,20 @@ def forget(ctx: Context, work: StepContext) -> Sleep | None:
     return None
 
 
+def deployed(ctx: Context, work: StepContext) -> None:
+    """The script of the disk is the one that the instance was last deployed with."""
+    script_id, instance_id = work.args.stackscript_id, work.args.instance_id
+    if script_id is not None:
+        stackscripts.count_active(ctx, store.script_of(ctx, instance_id), script_id)
+        ctx.db.update(store.instance, {"id": instance_id}, stackscript_id=script_id)
+
+
 CREATE = Job(
     operation=Operation(
         kind="disk_create",
         args=DeployArgs,
         steps=(place, make_disks, seed_root, define_if_new, look),
+        done=deployed,
         failed=unmade,
         erased=("seed",),
     ),

@@ -43,7 +43,7 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     )
     plan = plan_for(disk.id, image) if image else DiskPlan(disk.id)
     seed = root_disk.seed(ctx, instance.id, disk.id, body) if image else None
-    args = DeployArgs(instance.id, disks=[plan], seed=seed)
+    args = DeployArgs(instance.id, disks=[plan], seed=seed, stackscript_id=body.stackscript_id)
     states.start_job(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))
     return view(disk)
 
