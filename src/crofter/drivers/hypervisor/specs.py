@@ -63,6 +63,11 @@ class VolumeRef(Struct, frozen=True, order=True):
         return f"v{self.id}"
 
 
+def volume_serial(number: int) -> str:
+    """Serial number of the disk that a volume is to the guest of a real machine."""
+    return f"volume{number}"
+
+
 class ImageRef(Ref, frozen=True):
     """An image that an account made, kept on one host and copied to others from there."""
 

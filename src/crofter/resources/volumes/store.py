@@ -26,6 +26,7 @@ from crofter.db.sql import (
 )
 from crofter.db.tally import Tally
 from crofter.drivers.hypervisor import VolumeRef
+from crofter.drivers.hypervisor.specs import volume_serial
 from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.instances.store import Instance, instance
@@ -35,6 +36,8 @@ from crofter.resources.volumes.shapes import VolumeView
 
 KIND = "volume"
 PATH = "/dev/disk/by-id/scsi-0Compute_Volume_"
+REAL_PATH = "/dev/disk/by-id/virtio-"
+"""Made by udev in the guest of a real machine, from the serial number of the disk."""
 TAKEN = "Label must be unique among your Volumes"
 PASSING = "status <> 'active' AND status <> 'contact_support'"
 
@@ -74,10 +77,6 @@ class Volume(Row):
     created: str
     updated: str
     instance_label: str | None = None
-
-    @property
-    def path(self) -> str:
-        return PATH + self.label
 
     @property
     def ref(self) -> VolumeRef:
@@ -216,7 +215,8 @@ def entity(row: Volume) -> Entity:
 
 def views(ctx: Context, rows: Sequence[Volume]) -> list[VolumeView]:
     labels = tags.labels(ctx, KIND, [row.id for row in rows]) if rows else {}
-    return [_view(row, labels.get(row.id, [])) for row in rows]
+    real = ctx.runtime.settings.real_regions({row.region for row in rows})
+    return [_view(row, labels.get(row.id, []), real=row.region in real) for row in rows]
 
 
 def view_now(ctx: Context, volume_id: int) -> VolumeView:
@@ -224,12 +224,12 @@ def view_now(ctx: Context, volume_id: int) -> VolumeView:
     return view
 
 
-def _view(row: Volume, labels: list[str]) -> VolumeView:
+def _view(row: Volume, labels: list[str], *, real: bool) -> VolumeView:
     return VolumeView(
         compute_id=row.instance_id,
         compute_label=row.instance_label,
         created=row.created,
-        filesystem_path=row.path,
+        filesystem_path=REAL_PATH + volume_serial(row.id) if real else PATH + row.label,
         hardware_type=row.hardware_type,  # type: ignore[arg-type]
         id=row.id,
         label=row.label,

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
-from crofter.drivers.hypervisor.specs import Network
+from crofter.drivers.hypervisor.specs import Network, volume_serial
 
 NAMESPACE = "urn:crofter:instance"
 AGENT = "<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>"
@@ -17,12 +17,19 @@ QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 
 
 class Drive(Struct, frozen=True):
-    """A disk of a machine: ``vda`` for slot ``sda``, and so on. The serial tells the slot inside the guest."""
+    """A disk of a machine: ``vda`` for slot ``sda``, and so on."""
 
     path: str
     slot: str
     format: str = "qcow2"
     readonly: bool = False
+    volume: int | None = None
+    """Number of a block storage volume."""
+
+    @property
+    def serial(self) -> str:
+        """Name of the disk inside the guest: of a volume its number, else the slot. At most 20 characters."""
+        return self.slot if self.volume is None else volume_serial(self.volume)
 
     @property
     def target(self) -> str:
@@ -103,7 +110,7 @@ def drive(wanted: Drive) -> str:
     readonly = "<readonly/>" if wanted.readonly else ""
     return (
         f"<disk type='file' device='disk'><driver name='qemu' {options}/><source file={quoteattr(wanted.path)}/>"
-        f"<target dev='{wanted.target}' bus='virtio'/><serial>{wanted.slot}</serial>{readonly}</disk>"
+        f"<target dev='{wanted.target}' bus='virtio'/><serial>{wanted.serial}</serial>{readonly}</disk>"
     )
 
 

@@ -58,7 +58,7 @@ def _drives(host: HostClient, spec: DomainSpec) -> tuple[Drive, ...]:
         if device.disk is not None:
             drives.append(Drive(host.path(names.disk(device.disk)), device.slot))
         elif device.volume is not None:
-            drives.append(Drive(host.volume_path(device.volume), device.slot))
+            drives.append(Drive(host.volume_path(device.volume), device.slot, volume=device.volume))
     return tuple(drives)
 
 

@@ -90,7 +90,7 @@ def attach(ref: DomainRef, volume: VolumeAt) -> Work:
         if not free:
             raise Refused("The machine has no free slot.")
         job.check()
-        drive = Drive(host.volume_path(volume.id), f"sd{free[-1]}")
+        drive = Drive(host.volume_path(volume.id), f"sd{free[-1]}", volume=volume.id)
         domain.attachDeviceFlags(domain_xml.drive(drive), virt.VIR_DOMAIN_AFFECT_LIVE)
 
     return work
@@ -115,7 +115,7 @@ def detach(ref: DomainRef, volume: VolumeAt) -> Work:
 
 
 def _ask_for(domain: Any, host: HostClient, volume: int, target: str) -> None:
-    drive = Drive(host.volume_path(volume), f"sd{target[2:]}")
+    drive = Drive(host.volume_path(volume), f"sd{target[2:]}", volume=volume)
     try:
         domain.detachDeviceFlags(domain_xml.drive(drive), virt.VIR_DOMAIN_AFFECT_LIVE)
     except LibvirtError as error:
