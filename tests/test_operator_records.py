@@ -76,7 +76,7 @@ ALIVE = {
     "audit checkpoint": "{folder}/checkpoint",
 }
 """One good use of each command, in an order in which they work, beside a running server."""
-STOPPED = {"restore": "{folder}/backup --replace", "rotate-key": ""}
+STOPPED = {"restore": "{folder}/backup --replace", "rotate-key": "", "clock back": ""}
 """The same, for those that want the server to be stopped."""
 BEGINNINGS = ("init", "move")
 """Those that a new database begins with."""

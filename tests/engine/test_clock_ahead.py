@@ -287,3 +287,61 @@ def test_a_machine_beside_a_database_that_is_right_goes_by_the_database(
     until(lambda: told(cloud) > before + SECOND)
     assert told(cloud) < before + HOUR
     assert runs(cloud)
+
+
+# ---- time that was told by mistake ----------------------------------------------------------------------------------
+
+
+def mistaken(site: Site, milliseconds: int, *, use: bool = False) -> tuple[int, Any]:
+    """Follow a clock that is ahead, do what falls due, and set the clock right; what was told and planned before."""
+    cloud = site.start()
+    before, plan = told(cloud), scheduled(cloud)
+    if use:
+        instance(cloud.admin)
+        until(lambda: rows(cloud, "SELECT 1 FROM operation WHERE state IN ('queued', 'running', 'waiting')") == [])
+    site.machine.set_forward(milliseconds)
+    site.admin("clock", "accept")
+    until(lambda: told(cloud) >= before + milliseconds)
+    until(lambda: rows(cloud, f"SELECT 1 FROM schedule WHERE next_due < {told(cloud)}") == [])
+    until(lambda: rows(cloud, "SELECT 1 FROM operation WHERE state IN ('queued', 'running', 'waiting')") == [])
+    site.stop()
+    site.machine.set_forward(0)
+    return before, plan
+
+
+def test_time_is_put_back_where_no_money_depends_on_it(site: Site) -> None:
+    before, plan = mistaken(site, 40 * DAY)
+    (put_back,) = site.admin("clock", "back")
+    assert put_back["put_back_seconds"] == pytest.approx(40 * DAY / SECOND, abs=600)
+    assert site.admin("clock", "show")[0]["behind_seconds"] == 0
+    assert site.admin("clock", "back")[0]["put_back_seconds"] == 0
+    assert site.admin("audit", "verify") == []
+    cloud = site.start()
+    assert before < told(cloud) < before + HOUR
+    assert runs(cloud)
+    assert scheduled(cloud) == plan
+    instance(cloud.admin)
+    site.machine.set_forward(40 * DAY)
+    until(lambda: stands(cloud))
+    site.admin("clock", "accept")
+    until(lambda: invoices(cloud.admin))  # the month ends a second time, and is billed
+
+
+def test_time_is_not_put_back_over_an_invoice(site: Site) -> None:
+    before, _plan = mistaken(site, 40 * DAY, use=True)
+    kept = {row["what"].partition(" after ")[0] for row in site.admin("clock", "back", code=1)}
+    assert {"invoices", "entries in the books", "meters"} <= kept
+    assert told(site.start()) >= before + 40 * DAY
+
+
+def test_time_is_not_put_back_under_a_server(site: Site) -> None:
+    site.start()
+    refusal = site.admin("clock", "back", code=1)
+    assert "stop them all first" in refusal or "another" in refusal, refusal
+
+
+def test_time_is_not_put_back_before_the_first_account(site: Site) -> None:
+    site.start()
+    site.stop()
+    site.machine.set_forward(-DAY)
+    assert "before the first account was opened" in site.admin("clock", "back", code=1)

@@ -48,7 +48,7 @@ MODULES = {
     "users reset-two-factor": "suspending",
 }
 """Where a command is, or else its group."""
-WHOLE_SERVER = ("init", "move", "restore", "rotate-key")
+WHOLE_SERVER = ("init", "move", "restore", "rotate-key", "clock back")
 """Commands that need every resource, because they make all tables or go through them; they want no server to run. For
 the rest it is not loaded, since that takes longer than all that they do."""
 NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
@@ -58,7 +58,7 @@ NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 def run(settings: Settings, arguments: Arguments) -> int:
     """Do one command; the exit code."""
     try:
-        opens_itself = _OPENING.get(arguments["group"])
+        opens_itself = _OPENING.get(arguments["group"]) or _OPENING.get(command_of(arguments))
         if opens_itself is not None:
             return opens_itself(settings, arguments)
         return _show(arguments, _done(settings, arguments))
@@ -122,7 +122,20 @@ def _move(settings: Settings, arguments: Arguments) -> int:
     return _show(arguments, moving.move(settings, arguments))
 
 
-_OPENING = {"init": _init, "move": _move, "rotate-key": _rotate_key, "restore": _restore, "doctor": _doctor}
+def _clock_back(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import clock_back  # noqa: PLC0415
+
+    return _show(arguments, clock_back.back(settings, arguments))
+
+
+_OPENING = {
+    "init": _init,
+    "move": _move,
+    "rotate-key": _rotate_key,
+    "restore": _restore,
+    "doctor": _doctor,
+    "clock back": _clock_back,
+}
 
 
 # ---- showing --------------------------------------------------------------------------------------------------------

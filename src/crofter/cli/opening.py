@@ -25,10 +25,15 @@ def opened(settings: Settings, *, beside: bool = True) -> Runtime:
     return runtime
 
 
-def opened_existing(settings: Settings) -> Runtime:
-    """The server that has been set up before: the command makes no sense without one."""
+def must_exist(settings: Settings) -> None:
+    """Refuse a command that makes no sense without a database."""
     if settings.database is None and not (settings.folder and (settings.folder / "crofter.db").exists()):
         raise ValueError(f"there is no database in {settings.data}")
+
+
+def opened_existing(settings: Settings) -> Runtime:
+    """The server that has been set up before: the command makes no sense without one."""
+    must_exist(settings)
     runtime = build_runtime(settings, beside=True)
     timekeeping.load(runtime)
     return runtime

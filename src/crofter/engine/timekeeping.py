@@ -137,6 +137,13 @@ def accept(runtime: Runtime) -> float:
     return ahead
 
 
+def begin_again(runtime: Runtime, db: Session, moment: int) -> None:
+    """Let service time go on from ``moment``, earlier than what was told, in a new era. No other process is there."""
+    clock = runtime.clock
+    clock.begin_era(max(_mark(meta.get(db, MARK)).era, clock.era) + 1, moment)
+    meta.put(db, MARK, msgspec.to_builtins(_Mark(moment, clock.era, final=True)))
+
+
 def load(runtime: Runtime) -> None:
     """Take up the stored setting and mark, for a command, or when another process has changed them."""
     with runtime.database.read() as db:
