@@ -20,7 +20,6 @@ USER 8420:8420
 WORKDIR /data
 VOLUME /data
 EXPOSE 8420
-HEALTHCHECK --interval=10s --timeout=6s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8420/health/ready', timeout=5)"]
+HEALTHCHECK --interval=10s --timeout=6s --start-period=20s --retries=3 CMD ["crofter", "health"]
 STOPSIGNAL SIGTERM
-CMD ["crofter", "serve"]
+CMD ["crofter", "serve", "--container"]

@@ -1,6 +1,7 @@
 """The image: its files are in order, and its steps give a server that is healthy, in a folder instead of a container.
 
-No container engine is needed: the lines of the Dockerfile are read, and done here under another root folder.
+No container engine is needed: the lines of the Dockerfile are read, and done here under another root folder. In
+test_image.py an engine builds and runs the image.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import httpx2
 import pytest
 import yaml
 
-from crofter.config import load
-from tests.served import environment
+from crofter.cli import health, parser
+from crofter.config import complaints, load
+from tests.served import CROFTER, environment, run_here, serving
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -100,6 +102,124 @@ def test_a_server_would_start_with_the_settings_of_the_container() -> None:
     assert made.sandbox_key
     assert "crofter" in made.allowed_hosts
     assert command(only("CMD"))[0] == "crofter"
+    parser().parse_args(command(only("CMD"))[1:])
+
+
+@pytest.fixture
+def own() -> dict[str, str]:
+    """The variables that the image sets, in a place of their own."""
+    image = {name: value for name, value in variables().items() if name.startswith("CROFTER_")}
+    return {**image, "CROFTER_DATA": ":memory:", "CROFTER_PORT": "0"}
+
+
+def test_an_image_without_settings_serves_a_sandbox_and_prints_how_to_call_it(own: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [CROFTER, *command(only("CMD"))[1:]], env=environment(**own), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        shown = "".join(iter(process.stdout.readline, "")) if process.poll() is not None else ""
+        while "try:" not in shown and (line := process.stdout.readline()):
+            shown += line
+        key, url, token = (
+            re.search(pattern, shown)
+            for pattern in (r"X-Sandbox-Key: (\S+)", r"serves on (http://127\.0\.0\.1:\d+) ", r"token +(\S+)")
+        )
+        assert key and url and token, shown  # noqa: PT018 - one assertion says all
+        with httpx2.Client(base_url=url[1], timeout=60) as client:
+            assert client.get("/v4/profile", headers={"Authorization": f"Bearer {token[1]}"}).status_code == 200
+            assert client.post("/_sandbox/accounts", json={}).status_code == 401
+            made = client.post("/_sandbox/accounts", json={}, headers={"X-Sandbox-Key": key[1]})
+            assert made.status_code == 200, made.text
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"CROFTER_MODE": "production"}, "CROFTER_SECRET_KEY"),
+        ({"CROFTER_SECRET_KEY": "a" * 64}, "needs base_url"),
+        ({"CROFTER_BASE_URL": "https://cloud.example"}, "CROFTER_SECRET_KEY"),
+        ({"CROFTER_DATABASE": "postgresql://db/crofter"}, "CROFTER_SECRET_KEY"),
+    ],
+)
+def test_an_image_with_part_of_a_production_server_is_no_sandbox(
+    own: dict[str, str], given: dict[str, str], reason: str
+) -> None:
+    if "CROFTER_SECRET_KEY" in given:
+        given = {**given, "CROFTER_BEHIND_PROXY": "true"}
+    refused = run_here(*command(only("CMD"))[1:], env={**own, **given})
+    assert refused.returncode == 1
+    assert reason in refused.stderr
+
+
+@pytest.mark.parametrize("given", [{}, {"CROFTER_METRICS_PORT": "0"}])
+def test_the_health_check_follows_host_and_port(own: dict[str, str], given: dict[str, str]) -> None:
+    check = command(only("HEALTHCHECK").partition("CMD ")[2])
+    assert check[0] == "crofter"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    env = {**own, **settings(), "CROFTER_DATA": ":memory:", "CROFTER_METRICS_PORT" if given else "CROFTER_PORT": port}
+    env |= {"CROFTER_PORT": "0"} if given else {}
+    before = run_here(*check[1:], env=env)
+    assert (before.returncode, "cannot be reached" in before.stderr) == (1, True)
+    with serving("--port", env["CROFTER_PORT"], env=env):
+        ready = run_here(*check[1:], env=env)
+    assert (ready.returncode, json.loads(ready.stdout)["status"]) == (0, "ok")
+
+
+# ---- production --------------------------------------------------------------------------------------------------
+
+
+PRODUCTION: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose" / "compose.yaml").read_text())
+OURS = {name: service for name, service in PRODUCTION["services"].items() if service["image"] == "crofter"}
+CHOSEN = {"SECRET_KEY": "ab" * 32, "POSTGRES_PASSWORD": "correct-horse", "SITE": "cloud.example", "MAIL": "outbox"}
+
+
+def filled(text: str) -> str:
+    """A value of the file as compose reads it, with every variable that it needs."""
+    return re.sub(r"\$\{(\w+)(?::([-?])([^}]*))?\}", lambda match: CHOSEN.get(match[1], match[3] or ""), text)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_process_of_the_production_file_would_start(name: str) -> None:
+    service = OURS[name]
+    words = service["command"]
+    assert words[0] == "crofter"
+    asked = parser().parse_args(words[1:])
+    given = {key: filled(str(value)) for key, value in service["environment"].items()}
+    image = {key: value for key, value in variables().items() if key.startswith("CROFTER_")}
+    assert complaints({**image, **given}) == []
+    made = load({"role": getattr(asked, "role", None)}, {**image, **given})
+    assert (made.mode, made.behind_proxy, made.base_url) == ("production", True, "https://cloud.example")
+    assert made.database == "postgresql://crofter:correct-horse@postgres/crofter"
+    assert made.secret_key == CHOSEN["SECRET_KEY"]
+    assert made.payment_gateway == "none"
+    if asked.command == "work":
+        assert made.metrics_port, "its health check has no port to call"
+    assert health.address(made) is not None
+    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    assert "no-new-privileges:true" in service["security_opt"]
+
+
+def test_the_production_file_has_all_roles_and_opens_the_proxy_alone() -> None:
+    services = PRODUCTION["services"]
+    assert {"migrate", "api", "worker", "postgres", "proxy"} == set(services)
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    for name in ("SECRET_KEY", "POSTGRES_PASSWORD", "SITE"):
+        assert f"${{{name}:?" in (ROOT / "deploy" / "compose" / "compose.yaml").read_text(), "has a default"
+    for waiting in ("api", "worker"):
+        assert services[waiting]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
+    named = {volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())}
+    assert {name for name in named if not name.startswith(".")} == set(PRODUCTION["volumes"])
+
+
+def test_the_proxy_of_the_production_file_is_the_one_of_deploy() -> None:
+    alone = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text().partition("cloud.example {")[2]
+    composed = (ROOT / "deploy" / "compose" / "Caddyfile").read_text().partition("{$SITE} {")[2]
+    assert composed == alone.replace("127.0.0.1:8420", "api:8420")
+    assert "api:8420" in composed
 
 
 def test_what_is_copied_into_the_image_is_not_kept_out_of_it() -> None:
@@ -173,7 +293,7 @@ def container(tmp_path: Path) -> Iterator[dict[str, str]]:
 @pytest.mark.soak
 def test_the_steps_of_the_image_give_a_server_that_its_health_check_finds_healthy(container: dict[str, str]) -> None:
     check = command(only("HEALTHCHECK").partition("CMD ")[2])
-    asked = [word.replace(only("EXPOSE"), container["CROFTER_PORT"]) for word in check]
+    asked = [str(shutil.which(check[0], path=container["PATH"])), *check[1:]]
     until = time.monotonic() + HEALTHY_SECONDS
     while (last := subprocess.run(asked, env=container, capture_output=True, text=True, check=False)).returncode:
         assert time.monotonic() < until, last.stderr

@@ -66,6 +66,7 @@ PIECES: dict[str, Piece] = {
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
     "operating": Piece(("tests/test_walk.py",)),
     "install": Piece(("tests/test_install.py", "tests/test_container.py")),
+    "container": Piece(("tests/test_image.py",)),
     "rest": Piece(("tests/",)),
     "dialect": Piece(THROUGH_HTTP, options=IN_A_DIALECT),
     "dialect_postgresql": Piece(THROUGH_HTTP, options=(*IN_A_DIALECT[:2], "--scope", "test", "-k", "postgresql")),

@@ -20,6 +20,7 @@ SERVER = (
     ("migrate", "bring the database to this release's schema"),
     ("admin", "accounts, users, tokens and keys, on the database itself"),
     ("config", "show the settings in force"),
+    ("health", "say whether the server on this machine is ready"),
     ("openapi", "print the OpenAPI description of the interface"),
 )
 SIGNING = (("login", "sign in with a browser"), ("logout", "sign out again"))
@@ -54,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
             )
             command.add_argument("--dialect", metavar="FILE", help="TOML of another word for the interface")
             command.add_argument("--print-json", action="store_true", help="say where it serves as one line of JSON")
+            command.add_argument("--container", action="store_true", help="serve a sandbox if there are no settings")
             command.add_argument("--stop-with-stdin", action="store_true", help="stop when standard input ends")
     admin.describe(commands.add_parser("admin", help=dict(SERVER)["admin"]))
     for name, words in SIGNING:
@@ -69,6 +71,9 @@ def parser() -> argparse.ArgumentParser:
         shown.add_argument(flag, **options)
     shown.add_argument("--origin", action="store_true", help="and where each of them came from")
     shown.add_argument("--json", action="store_true", help="print JSON")
+    health = commands.add_parser("health", help=dict(SERVER)["health"], description=dict(SERVER)["health"])
+    for flag, options in FLAGS:
+        health.add_argument(flag, **options)
     described = commands.add_parser("openapi", help=dict(SERVER)["openapi"])
     described.add_argument("--output", help="file to write it to")
     return built
@@ -122,15 +127,30 @@ def _run(words: list[str], *, own_process: bool) -> int:
 
         flags = {name: asked.get(name) for name in SETTINGS}
         return shown_settings.show(flags, origin=asked["origin"], json=asked["json"])
+    return _with_settings(command, asked)
+
+
+def _with_settings(command: str, asked: dict[str, Any]) -> int:
+    """Run a command that needs the settings of the server."""
     from crofter.config import SettingsError, complaints, load  # noqa: PLC0415
 
     if command == "work":
         asked["role"] = "worker"
     flags = {name: asked.get(name) for name in (*SETTINGS, "role", "seed_file", "dialect")}
+    environ, sandbox_key = dict(os.environ), None
+    if asked.get("container"):
+        from crofter.cli import container  # noqa: PLC0415
+
+        environ = container.completed(os.environ)
+        sandbox_key = container.made_key(os.environ, environ)
     try:
-        settings = load(flags, os.environ)
+        settings = load(flags, environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
+    if command == "health":
+        from crofter.cli import health  # noqa: PLC0415
+
+        return health.check(settings)
     if command == "admin":
         for line in complaints(os.environ):
             print(f"crofter: {line}", file=sys.stderr)
@@ -143,4 +163,6 @@ def _run(words: list[str], *, own_process: bool) -> int:
         return serve.migrate(settings)
     if asked.get("stop_with_stdin"):
         serve.stop_with_stdin()
-    return serve.serve(settings, lambda: load(flags, os.environ), print_json=asked.get("print_json", False))
+    if sandbox_key is not None:
+        print(f"sandbox key, for the header X-Sandbox-Key: {sandbox_key}", flush=True)
+    return serve.serve(settings, lambda: load(flags, environ), print_json=asked.get("print_json", False))

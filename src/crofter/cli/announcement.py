@@ -46,7 +46,7 @@ def for_programs(application: Application, listening: socket.socket, pid: int) -
 def for_people(application: Application, listening: socket.socket, metrics_port: int | None = None) -> str:
     """What a person needs to go on."""
     settings = application.runtime.settings
-    address = _address(settings, listening)
+    address = reached_at(_address(settings, listening))
     lines = [
         f"crofter {__version__} serves on {address} ({settings.mode}, {store_of(settings)})",
         f"  docs      {address}/docs",
@@ -64,6 +64,11 @@ def for_people(application: Application, listening: socket.socket, metrics_port:
             f"{address}/_sandbox/tokens"
         )
     return "\n".join(lines)
+
+
+def reached_at(address: str) -> str:
+    """Return an address that a person on this machine can open, where the server listens on every address."""
+    return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def _login_lines(login: FirstLogin, address: str) -> list[str]:
