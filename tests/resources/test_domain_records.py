@@ -74,6 +74,14 @@ def test_a_record_is_created_viewed_listed_changed_and_deleted(alice: Client, pa
             {"service": "sip", "protocol": "_tcp", "target": "sip.example.org", "port": 5060, "weight": 5, "name": "x"},
             {"name": "_sip._tcp", "service": "_sip", "protocol": "_tcp", "port": 5060, "weight": 5},
         ),
+        (
+            "SRV",
+            {"service": "ldap", "target": "rc", "port": 389},
+            {"name": "_ldap._tcp", "service": "_ldap", "protocol": "_tcp", "port": 389, "target": "rc.example.org"},
+        ),
+        ("SRV", {"service": "ldap", "protocol": None, "target": ".", "port": 0}, {"protocol": "_tcp", "target": "."}),
+        ("A", {"target": "192.0.2.1", "weight": 5, "port": 80, "priority": 3}, {"weight": 5, "port": 80}),
+        ("MX", {"target": "mail", "weight": 5, "port": 25}, {"target": "mail", "weight": 5, "port": 25}),
         ("PTR", {"name": "5", "target": "host.example.org"}, {"name": "5"}),
         ("CAA", {"target": "ca.example.net", "tag": "issue"}, {"tag": "issue", "name": ""}),
         ("CAA", {"target": ";", "tag": "issuewild"}, {"tag": "issuewild", "target": ";"}),
@@ -85,10 +93,30 @@ def test_a_record_of_each_type(
 ) -> None:
     record = made(alice, path, type, **sent)
     assert shown.items() <= record.items()
-    for name in ("priority", "weight", "port", "service", "protocol", "tag"):
+    for name in ("priority", "weight", "port", "tag"):
         assert record[name] == shown.get(name, UNUSED[name])
+    for name in ("service", "protocol"):
+        assert (record[name] is None) == (type != "SRV")
     again = alice.put(f"{path}/{record['id']}", json=record).json()
     assert record.items() <= again.items()
+
+
+def test_a_target_of_one_label_follows_the_name_of_its_domain(alice: Client, path: str) -> None:
+    record = made(alice, path, "SRV", service="ldap", target="rc", port=389)
+    moved = alice.put(path.removesuffix("/records"), json={"domain": "example.net"})
+    assert moved.status_code == 200
+    (listed,) = alice.get(path).json()["data"]
+    assert listed["target"] == alice.get(f"{path}/{record['id']}").json()["target"] == "rc.example.net"
+    lines = alice.get(f"{path.removesuffix('/records')}/zone-file").json()["zone_file"]
+    assert any(line.endswith("SRV\t0 0 389 rc.example.net.") for line in lines)
+
+
+def test_unused_numbers_make_no_second_record(alice: Client, path: str) -> None:
+    record = made(alice, path, "A", name="www", target="192.0.2.1", weight=5)
+    again = add(alice, path, "A", name="www", target="192.0.2.1", weight=6)
+    assert (again.status_code, errors(again)) == (400, [(None, "Record conflict - the domain has this record already")])
+    changed = alice.put(f"{path}/{record['id']}", json={"weight": 6, "port": 7}).json()
+    assert (changed["weight"], changed["port"]) == (6, 7)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +137,8 @@ def test_a_record_of_each_type(
         ("TXT", {"target": ""}, ["target"]),
         ("TXT", {"target": "ä" * 1025}, ["target"]),
         ("TXT", {"target": "x" * 2049}, ["target"]),
-        ("SRV", {"target": "sip.example.org"}, ["port", "service", "protocol"]),
+        ("SRV", {"target": "sip.example.org"}, ["port", "service"]),
+        ("SRV", {"target": "rc", "service": "x", "protocol": ""}, ["port", "protocol"]),
         ("SRV", {"target": "", "service": "a b", "protocol": "tcp", "port": 65536}, ["target", "port", "service"]),
         ("CAA", {"target": "ca.example.net"}, ["tag"]),
         ("CAA", {"target": "ca.example.net", "tag": "iodef"}, ["target"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -35,6 +36,8 @@ def restricted(cloud: Cloud, owner: Client, name: str = "bob", **grants: Any) ->
 
 @pytest.mark.both
 def test_a_domain_is_created_viewed_listed_changed_and_deleted(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    now = cloud.sandbox.get("/_sandbox/clock").json()["now"]
     made = create(alice, group="sites", description="The shop", tags=["blue"], ttl_sec=3599, axfr_ips=["192.0.2.1"])
     assert made == {
         "id": made["id"],
@@ -51,13 +54,22 @@ def test_a_domain_is_created_viewed_listed_changed_and_deleted(cloud: Cloud, ali
         "refresh_sec": 0,
         "ttl_sec": 3600,
         "tags": ["blue"],
+        "created": now,
+        "updated": now,
     }
     path = f"{DOMAINS}/{made['id']}"
     assert alice.get(path).json() == made
     assert alice.get(DOMAINS).json() == {"data": [made], "page": 1, "pages": 1, "results": 1}
     assert alice.put(path, json=made).json() == made
-    changed = alice.put(path, json={"status": "disabled", "group": "", "domain": "Example.net", "tags": []}).json()
-    assert changed == made | {"status": "disabled", "group": "", "domain": "Example.net", "tags": []}
+    cloud.advance(60)
+    wanted = {"status": "disabled", "group": "", "domain": "Example.net", "tags": []}
+    changed = alice.put(path, json=wanted).json()
+    assert changed == made | wanted | {"updated": changed["updated"]}
+    assert changed["updated"] > now
+    for field in ("created", "updated"):
+        wanted = {field: {"+gte": changed["updated"]}}
+        page = alice.get(DOMAINS, headers={"X-Filter": json.dumps(wanted)}).json()
+        assert page["results"] == (field == "updated")
     assert alice.delete(path).json() == {}
     assert alice.get(path).status_code == 404
     assert actions(alice)[:3] == ["dns_zone_delete", "dns_zone_update", "dns_zone_update"]

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from crofter.resources.tags.shapes import TagLabel
 from crofter.resources.users.shapes import email_complaint
-from crofter.shapes import UNSET, Body, Filtered, Id, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
 
 _NAME = r"(\*\.)?([a-zA-Z0-9_-]{1,63}\.)+([a-zA-Z]{2,3}\.)?([a-zA-Z]{2,16}|xn--[a-zA-Z0-9]+)"
 _FORM = re.compile(_NAME)
@@ -119,6 +119,8 @@ class DomainView(View):
     refresh_sec: Refresh
     ttl_sec: Ttl
     tags: Filtered[list[str]]
+    created: Filtered[Moment]
+    updated: Filtered[Moment]
 
 
 class DomainCreate(Body):

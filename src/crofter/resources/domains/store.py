@@ -104,6 +104,8 @@ class Shown(Row):
     refresh_sec: int
     ttl_sec: int
     tags: str
+    created: str
+    updated: str
 
 
 def _shown(name: str) -> Any:
@@ -128,6 +130,7 @@ _BEHIND = query(select(func.count()).select_from(domain).where(text(BEHIND)))
 _COLUMNS: dict[str, Any] = {
     "domain": domain.c.label,
     "group": domain.c.group_label,
+    **{name: domain.c[name] for name in ("created", "id", "status", "type", "updated")},
     "tags": tags.field_of(KIND, domain.c.id),
 }
 ALL = by_restricted(Collection(DomainView, _SHOWN, Shown, key=domain.c.id, columns=_COLUMNS, tally=DOMAINS), KIND)
@@ -195,6 +198,8 @@ def view(row: Shown) -> DomainView:
         refresh_sec=row.refresh_sec,
         ttl_sec=row.ttl_sec,
         tags=Raw(row.tags),  # type: ignore[arg-type]
+        created=row.created,
+        updated=row.updated,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from crofter.context import Context
@@ -26,7 +27,7 @@ TheRecord = Annotated[store.Record, Lookup(_record, "domain_id", "record_id")]
 @endpoint("GET /v4/domains/{domain_id}/records", scope="domains:read_only", grant="domain:read_only")
 def list_domain_records(ctx: Context, domain: TheDomain, listing: Listing) -> Page[RecordView]:
     """List the records of a domain."""
-    return listing.of(ctx, store.ALL, store.views, owner=domain.id, domain_id=domain.id)
+    return listing.of(ctx, store.ALL, partial(store.views, domain), owner=domain.id, domain_id=domain.id)
 
 
 @endpoint(
@@ -41,9 +42,9 @@ def create_domain_record(ctx: Context, domain: TheDomain, body: RecordCreate) ->
 
 
 @endpoint("GET /v4/domains/{domain_id}/records/{record_id}", scope="domains:read_only", grant="domain:read_only")
-def view_domain_record(ctx: Context, record: TheRecord) -> RecordView:
+def view_domain_record(ctx: Context, domain: TheDomain, record: TheRecord) -> RecordView:
     """View one record of a domain."""
-    return store.view(record)
+    return store.view(domain, record)
 
 
 @endpoint(

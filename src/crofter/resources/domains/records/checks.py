@@ -18,6 +18,7 @@ _LABEL = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?")
 _NAME_LABEL = re.compile(r"[a-zA-Z0-9_-]{1,63}")
 _ISSUER = re.compile(r"[ -~]*")
 _REPORT = re.compile(r"(mailto:[^\s@\"]+@[^\s@\"]+|https?://[^\s\"]+)")
+DEFAULT_PROTOCOL = "tcp"
 NO_HOST = "Must be a valid host name"
 
 
@@ -44,13 +45,14 @@ class Place(Struct, frozen=True):
 
 
 def completed(wanted: Wanted, place: Place, *, name: str | None = None) -> tuple[Wanted, list[Reason]]:
-    """The record in its one form, with nothing that its type does not have; and what is wrong with it.
+    """Return the record in its one form, and the reasons against it. Weight and port of other types stay as sent.
 
     ``name`` is what an SRV record is called, where it is not made of its service and its protocol alone.
     """
     reasons: list[Reason] = []
     service = protocol = None
     if wanted.type == "SRV":
+        wanted = replace(wanted, protocol=_protocol(wanted))
         service, protocol = _prefixed(wanted.service), _prefixed(wanted.protocol)
         shown = name if name is not None else f"{service}.{protocol}"
     else:
@@ -67,8 +69,6 @@ def completed(wanted: Wanted, place: Place, *, name: str | None = None) -> tuple
         reasons.append(Reason("tag is required", "tag"))
     own = {
         "priority": wanted.priority if wanted.type in ("MX", "SRV") else 0,
-        "weight": wanted.weight if wanted.type == "SRV" else 0,
-        "port": wanted.port if wanted.type == "SRV" else 0,
         "tag": wanted.tag if wanted.type == "CAA" else None,
     }
     made = replace(
@@ -90,7 +90,7 @@ def renamed(before: Wanted, wanted: Wanted) -> str | None:
     """What an SRV record that was copied from elsewhere is called: it may be of a name inside the domain."""
     if before.type != "SRV" or wanted.type != "SRV" or before.name.count(".") < 2:
         return None
-    return f"{_prefixed(wanted.service)}.{_prefixed(wanted.protocol)}.{before.name.split('.', 2)[2]}"
+    return f"{_prefixed(wanted.service)}.{_prefixed(_protocol(wanted))}.{before.name.split('.', 2)[2]}"
 
 
 def no_port() -> Reason:
@@ -100,6 +100,10 @@ def no_port() -> Reason:
 def in_order(reasons: list[Reason]) -> list[Reason]:
     """In the order of the fields of a record."""
     return sorted(reasons, key=lambda reason: Wanted.__struct_fields__.index(reason.field or "type"))
+
+
+def _protocol(wanted: Wanted) -> str | None:
+    return DEFAULT_PROTOCOL if wanted.protocol is None else wanted.protocol
 
 
 def _prefixed(word: str | None) -> str | None:

@@ -55,7 +55,7 @@ def create(ctx: Context, domain: Domain, body: RecordCreate) -> RecordView:
         raise Invalid(SAME) from None
     operations.changed(ctx, domain, size=len(made.target))
     _tell(ctx, "dns_record_create", domain, row)
-    return store.view(row)
+    return store.view(domain, row)
 
 
 def update(ctx: Context, domain: Domain, row: Record, body: RecordUpdate) -> RecordView:
@@ -73,7 +73,7 @@ def update(ctx: Context, domain: Domain, row: Record, body: RecordUpdate) -> Rec
         raise Invalid(SAME) from None
     operations.changed(ctx, domain, size=len(made.target) - len(row.target))
     _tell(ctx, "dns_record_update", domain, changed)
-    return store.view(changed)
+    return store.view(domain, changed)
 
 
 def delete(ctx: Context, domain: Domain, row: Record) -> None:

@@ -35,7 +35,9 @@ Priority = Annotated[int, Meta(ge=0, le=255, description="Of MX and SRV: lower o
 Weight = Annotated[int, Meta(ge=0, le=65535, description="Of SRV: the share among those of the same priority.")]
 Port = Annotated[int, Meta(ge=0, le=65535, description="Of SRV: where the service listens.")]
 Service = Annotated[str, Meta(max_length=63, description="Of SRV: the service. An underscore is put before it.")]
-Protocol = Annotated[str, Meta(max_length=63, description="Of SRV: the protocol. An underscore is put before it.")]
+Protocol = Annotated[
+    str, Meta(max_length=63, description="Of SRV: the protocol, by default `tcp`. An underscore is put before it.")
+]
 Tag = Annotated[
     Literal["issue", "issuewild", "iodef"], Meta(description="Of CAA: who may sign, or where to report to.")
 ]

@@ -150,13 +150,17 @@ def wanted_of(row: Record) -> Wanted:
 def digest(wanted: Wanted) -> str:
     """The same for two records that a name server would not tell apart. How long they last makes no difference."""
     target = wanted.target if wanted.type in ("TXT", "CAA") else wanted.target.lower()
-    parts = [wanted.type, wanted.name.lower(), target, wanted.priority, wanted.weight, wanted.port, wanted.tag]
+    weight, port = (wanted.weight, wanted.port) if wanted.type == "SRV" else (0, 0)
+    parts = [wanted.type, wanted.name.lower(), target, wanted.priority, weight, port, wanted.tag]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]
 
 
-def views(rows: Sequence[Record]) -> list[RecordView]:
-    return [view(row) for row in rows]
+def views(domain: Domain, rows: Sequence[Record]) -> list[RecordView]:
+    return [view(domain, row) for row in rows]
 
 
-def view(row: Record) -> RecordView:
-    return RecordView(*(getattr(row, name) for name in RecordView.__struct_fields__))
+def view(domain: Domain, row: Record) -> RecordView:
+    shown = RecordView(*(getattr(row, name) for name in RecordView.__struct_fields__))
+    if row.type == "SRV" and "." not in row.target:
+        shown.target = f"{row.target}.{domain.label}"
+    return shown
