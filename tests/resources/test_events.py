@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -172,6 +173,27 @@ def test_a_cursor_leads_from_one_event_to_the_next(cloud: Cloud, alice: Client) 
     assert alice.get("/v4/account/events?after=-7").status_code == 400
     answer = alice.get("/v4/account/events", params={"after": made[1], "page_size": 2}).json()
     assert (answer["results"], answer["pages"]) == (3, 2)
+
+
+@pytest.mark.both
+def test_disk_events_of_an_instance_are_found_by_their_type(cloud: Cloud, alice: Client) -> None:
+    web, db = Entity("compute", 7, "web"), Entity("compute", 8, "db")
+    made = [plant(cloud, "alice", action, entity=web) for action in ("disk_create", "compute_boot", "disk_imagize")]
+    other = plant(cloud, "alice", "disk_delete", entity=db)
+    plant(cloud, "alice", "tag_create")
+
+    def matching(**wanted: Any) -> list[int]:
+        answer = alice.get("/v4/account/events", headers={"X-Filter": json.dumps(wanted)})
+        assert answer.status_code == 200, answer.text
+        assert {item["entity"]["type"] for item in answer.json()["data"] if item["entity"]} <= {"compute"}
+        return sorted(item["id"] for item in answer.json()["data"])
+
+    assert matching(**{"entity.type": "disks", "entity.id": 7}) == [made[0], made[2]]
+    assert matching(**{"entity.type": "Disks"}) == [made[0], made[2], other]
+    assert matching(**{"entity.type": "disks", "entity.id": 7, "action": "disk_imagize"}) == [made[2]]
+    assert matching(**{"entity.type": "compute", "entity.id": 7}) == made
+    assert matching(**{"+or": [{"entity.type": "disks", "entity.id": 8}, {"id": made[1]}]}) == [made[1], other]
+    assert matching(**{"entity.type": {"+neq": "disks"}, "entity.id": 7}) == [made[1]]
 
 
 def test_a_cursor_and_a_filter_go_together(cloud: Cloud, alice: Client) -> None:

@@ -27,8 +27,8 @@ MAX_TEXT = 2048
 """Characters of a value; no field is as long."""
 
 Node = tuple[Any, ...]
-"""``("and"|"or", node, …)``, ``("is", field, operator, parameter)`` or ``("null", field, negated)``: the shape of a
-filter without its values, so that filters of one shape share one statement."""
+"""``("and"|"or", node, …)``, ``("is", field, operator, parameter)``, ``("null", field, negated)`` or ``("group", field,
+negated, value)``: the shape of a filter without its values, so that filters of one shape share one statement."""
 
 
 class Field:
@@ -43,6 +43,7 @@ class Field:
         element_of: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
         element_by_row: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
         expected: str = "",
+        groups: Mapping[str, ColumnElement[bool]] | None = None,
     ) -> None:
         self.expression = expression
         self.lower_case = lower_case
@@ -52,6 +53,8 @@ class Field:
         self.element_by_row = element_by_row
         """The same asked of each row in turn, if one value may be an element of very many rows: when they are met in
         order, a page of them is found sooner so than by a look at all rows that have it."""
+        self.groups = groups or {}
+        """Values that no row holds, and the condition that each of them stands for; in lower case."""
         self._convert = convert
         self._expected = expected
 
@@ -170,7 +173,7 @@ def has_common_element(node: Node | None, fields: Mapping[str, Field]) -> bool:
 
 def can_be_looked_up(node: Node | None, fields: Mapping[str, Field], *, alone: bool = True) -> bool:
     """Whether all rows that it fits have something given in common, or one of a few such things."""
-    if node is None or node[0] == "null":
+    if node is None or node[0] in ("null", "group"):
         return False
     if node[0] == "is":  # of alternatives, SQLite looks up columns only
         return bool(node[2] == "=") and (alone or fields[node[1]].element_of is None)
@@ -188,6 +191,8 @@ def _alternative(node: Node, fields: Mapping[str, Field], order: ColumnElement[A
 
 
 def _term(node: Node, field: Field, *, free: bool, many: bool = False) -> ColumnElement[bool]:
+    if node[0] == "group":
+        return not_(field.groups[node[3]]) if node[2] else field.groups[node[3]]
     column = unindexed(field.expression) if free else field.expression
     negated = node[2] is True or node[2] == "!="
     condition = column.is_(None) if node[0] == "null" else _condition(field, column, node[2], node[3])

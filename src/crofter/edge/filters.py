@@ -90,6 +90,9 @@ class _Reader:
             raise FilterRefused(f"{key} exceeds the limit of {MAX_TERMS} conditions")
         if value is None and operator in ("=", "!="):
             return ("null", key, operator == "!=")
+        group = value.lower() if isinstance(value, str) and operator in ("=", "!=") else None
+        if group in field.groups:
+            return ("group", key, operator == "!=", group)
         parameter = f"filter_{self.terms}"
         try:
             value = field.convert(value)

@@ -20,6 +20,7 @@ from crofter.db.sql import (
     Integer,
     PrimaryKeyConstraint,
     Select,
+    and_,
     bindparam,
     delete,
     exists,
@@ -99,12 +100,17 @@ def _entity_id(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
+_OF_DISKS = and_(
+    func.coalesce(event.c.entity_type, "") == literal_column("'compute'"),
+    event.c.action.like(literal_column("'disk_%'")),
+)
+"""Events of disks: they are about the instance, and clients look for them by this type and the id of the instance."""
 _COLUMNS: dict[str, ColumnElement[Any] | Field] = {
     "id": event.c.id,
     "action": Field(event.c.action, lower_case=True),
     "created": event.c.created,
     "entity.id": Field(event.c.entity_id, _entity_id, expected="must be an integer or a text"),
-    "entity.type": Field(event.c.entity_type, lower_case=True),
+    "entity.type": Field(event.c.entity_type, lower_case=True, groups={"disks": _OF_DISKS}),
     "status": Field(event.c.status, lower_case=True),
     "message": event.c.message,
     "username": event.c.username,
