@@ -6,7 +6,7 @@ RUN := .venv/bin/
 PYTEST := $(RUN)pytest -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup statements node console serve quick test prepared real check format openapi bench soak sbom clean
+.PHONY: help setup statements node console serve quick test prepared real check format openapi bench soak sbom docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -112,6 +112,9 @@ soak: setup statements ## everything on both databases, with long storms, in pie
 sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as CycloneDX
 	@mkdir -p dist
 	$(UV) export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/crofter.cdx.json
+
+docs: setup ## build the documentation site, with search, into dist/site
+	NO_MKDOCS_2_WARNING=1 $(RUN)mkdocs build --strict
 
 clean: ## remove what was installed and built, not your data
 	rm -rf console/dist console/node_modules src/crofter/db/known_statements.bin*
