@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -76,6 +77,31 @@ def test_a_wait_with_a_filter_waits_for_what_it_filters(cloud: Cloud, alice: Cli
         plant(cloud, "alice", "compute_boot")
         new = plant(cloud, "alice", "compute_reboot")
         assert answer.result(20) == [new]
+
+
+@pytest.mark.both
+@pytest.mark.parametrize("status", ["started", "finished", "failed"])
+def test_a_wait_for_a_status_ends_when_the_event_reaches_it(
+    cloud: Cloud, alice: Client, waiting: Any, status: str
+) -> None:
+    made = plant(cloud, "alice", "compute_reboot", status="scheduled")
+    wanted = {"X-Filter": json.dumps({"id": made, "status": status})}
+
+    def shown() -> list[tuple[int, str]]:
+        answer = alice.get("/v4/account/events", params={"wait": 50}, headers=wanted, timeout=60)
+        return [(item["id"], item["status"]) for item in answer.json()["data"]]
+
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(shown)
+        waiting()
+        with cloud.runtime.database.write() as db:
+            now, account = cloud.runtime.clock.now(), _author(db, "alice").account_id
+            events.started(db, now, account, made)
+            if status == "finished":
+                events.finished(db, now, account, made)
+            elif status == "failed":
+                events.failed(db, now, account, made, "no")
+        assert answer.result(20) == [(made, status)]
 
 
 def test_who_hangs_up_is_not_waited_for(cloud: Cloud, alice: Client, waiting: Any) -> None:
@@ -240,6 +266,34 @@ def test_a_stream_that_nobody_reads_any_more_ends(cloud: Cloud, alice: Client, w
     with stream(alice):
         waiting()
     waiting(0)
+
+
+@pytest.mark.both
+def test_each_event_comes_once_over_reconnects_and_only_updates_repeat(cloud: Cloud, alice: Client) -> None:
+    """The promise of the README: `event` frames exactly once and in order, and each earlier state once a connection."""
+    cloud.freeze()
+    made = [plant(cloud, "alice", "compute_reboot", status="scheduled") for _ in range(12)]
+    with cloud.runtime.database.write() as db:
+        now, account = cloud.runtime.clock.now(), _author(db, "alice").account_id
+        for event_id in made[:8]:
+            events.started(db, now, account, event_id)
+        for event_id in made[:4]:
+            events.finished(db, now, account, event_id)
+    received: list[int] = []
+    last = 0
+    for taken in (3, 5, 4):
+        with stream(alice, last_event_id=last) as frames:
+            earlier = [next(frames) for event_id in made if event_id <= last]
+            new = [next(frames) for _ in range(taken)]
+        assert [(frame.name, frame.id, frame.data["id"]) for frame in earlier] == [
+            ("update", None, event_id) for event_id in made if event_id <= last
+        ]
+        assert {frame.name for frame in new} == {"event"}
+        for frame in (*earlier, *new):
+            assert frame.data == alice.get(f"/v4/account/events/{frame.data['id']}").json()
+        received += [frame.data["id"] for frame in new]
+        last = received[-1]
+    assert received == made
 
 
 # ---- nothing missed, nothing doubled --------------------------------------------------------------------------------
