@@ -12,6 +12,7 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter import __version__, clock
+from crofter.sandbox import faults
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import request, send
 from tests.observed import errors
@@ -278,6 +279,31 @@ def test_the_next_calls_can_be_made_to_fail(cloud: Cloud) -> None:
     statuses = [cloud.admin.get(path).status_code for path in ("/v4/tags", "/v4/regions", "/v4/tags/", "/v4/tags")]
     assert statuses == [502, 200, 502, 200]
     assert done(cloud, "GET", "/faults") == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_injected_refusal_says_to_come_back_soon(cloud: Cloud, status: int) -> None:
+    done(cloud, "POST", "/faults", {"kind": "http", "status": status, "path": "/v4/tags"})
+    answer = cloud.admin.get("/v4/tags")
+    assert (answer.status_code, answer.headers["retry-after"]) == (status, "1")
+
+
+@pytest.mark.parametrize("path", ["/v4/tag", "v4/tags", "/v4/tags?page=1", "/v4/*", "/v4/tags/{label}", "/health", ""])
+def test_a_fault_that_can_match_nothing_is_refused(cloud: Cloud, path: str) -> None:
+    fault = {"kind": "http", "status": 503, "path": path}
+    assert refused(cloud, "POST", "/faults", fault) == [("path", faults.NO_PATH)]
+    assert done(cloud, "GET", "/faults") == []
+
+
+def test_a_fault_needs_a_method_that_its_path_has(cloud: Cloud) -> None:
+    fault = {"kind": "http", "status": 503, "path": "/v4/regions", "method": "DELETE"}
+    assert refused(cloud, "POST", "/faults", fault) == [("method", faults.NO_METHOD)]
+    for wrong in ("FETCH", "OPTIONS"):
+        assert refused(cloud, "POST", "/faults", fault | {"path": "*", "method": wrong}) == [
+            ("method", faults.NO_METHOD)
+        ]
+    for known in ("get", "HEAD", "*"):
+        done(cloud, "POST", "/faults", fault | {"method": known, "path": "/v4beta/regions/us-east/"})
 
 
 def test_a_fault_of_http_has_the_error_form_and_does_nothing(cloud: Cloud) -> None:

@@ -65,7 +65,9 @@ def live(cloud: Cloud, client: Client, label: str = "later") -> list[Response]:
         client.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."}),
         client.put("/v4/account", json={"company": "Croft"}),
         cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 1}}),
-        cloud.sandbox.post("/_sandbox/faults", json={"kind": "http", "status": 502, "path": "/v4/nothing", "times": 3}),
+        cloud.sandbox.post(
+            "/_sandbox/faults", json={"kind": "http", "status": 502, "path": "/v4/longview/plan", "times": 3}
+        ),
         cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 40 * 86400}),
     ]
     assert [answer.status_code for answer in done] == [200] * len(done), [answer.text for answer in done]

@@ -99,10 +99,11 @@ def build(settings: Settings) -> Application:
         hub.poll = 1.0  # a hint from another process may get lost
     words = words_of(("v4/v4beta", UPLOADS, SERIAL, *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
-    faults = Faults(runtime, registry.FAULTS)
+    router = Router(registry.ENDPOINTS)
+    faults = Faults(runtime, registry.FAULTS, router.serves)
     simulated = isinstance(runtime.hypervisor, SimulatedHypervisor) and settings.sandbox
     parts = Parts(
-        router=Router(registry.ENDPOINTS),
+        router=router,
         performer=Performer(
             runtime,
             Access(access.authenticate, access.authenticating, access.permits, access.permits_globally),

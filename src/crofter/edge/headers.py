@@ -54,7 +54,7 @@ def build(
         (b"x-ratelimit-limit", b"%d" % rate_status.limit),
         (b"x-ratelimit-remaining", b"%d" % rate_status.remaining),
         (b"x-ratelimit-reset", b"%d" % rate_status.reset),
-        (b"retry-after", b"%d" % wait),
+        (b"retry-after", b"%d" % (answer.retry_after or wait)),
         (b"x-request-id", request_id.encode()),
         *(SECURE if secure else COMMON),
     ]

@@ -54,6 +54,8 @@ class Answer(msgspec.Struct, gc=False):
     read_after: ReadAfterCommit[Any] | None = None
     key: idempotency.Key | None = None
     """What the second phase keeps its answer under."""
+    retry_after: int | None = None
+    """Seconds for ``Retry-After`` instead of the rest of the rate window."""
     fields: list[str] = []
     """The names of what was sent, for the record of a write that is not done yet."""
 

@@ -77,6 +77,11 @@ class Router:
         values = _values(endpoint, texts)
         return None if values is None else Match(endpoint, values, ())
 
+    def serves(self, method: str, path: str) -> bool:
+        """True if an operation has this method and path."""
+        match = self.match(method, path.encode("latin-1", "replace"))
+        return match is not None and match.endpoint is not None
+
     def _walk(self, node: Node, parts: list[str], position: int, texts: list[str]) -> tuple[Node, list[str]] | None:
         if position == len(parts):
             return (node, texts) if node.endpoints else None

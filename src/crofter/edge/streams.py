@@ -74,4 +74,5 @@ async def disconnected(receive: Callable[[], Awaitable[Any]]) -> None:
 def forced(status: int) -> Answer:
     """The answer of a fault that was asked for in the sandbox."""
     phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Fault"
-    return Answer(status, b"{}" if status < 400 else body_of([Reason(phrase)]))
+    body = b"{}" if status < 400 else body_of([Reason(phrase)])
+    return Answer(status, body, retry_after=1 if status in (429, 503) else None)

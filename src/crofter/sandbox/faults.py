@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,9 @@ from crofter.faults import FaultKind
 from crofter.sandbox.shapes import HttpFault
 
 TABLE = "faults"
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+NO_PATH = "No operation has this path. It must be *, or a whole path such as /v4/tags without a query"
+NO_METHOD = "No operation has this method. It must be *, or a method of the path such as GET"
 
 
 class Held(msgspec.Struct):
@@ -27,8 +30,15 @@ class Held(msgspec.Struct):
 
 
 class Faults:
-    def __init__(self, runtime: Runtime, kinds: Sequence[FaultKind] = ()) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        kinds: Sequence[FaultKind] = (),
+        serves: Callable[[str, str], bool] = lambda _method, _path: True,
+    ) -> None:
+        """``serves``: True if the server has an operation with this method and path."""
         self._runtime = runtime
+        self._serves = serves
         self._kinds = {kind.name: kind for kind in kinds}
         self._calls: dict[int, HttpFault] = {}
         self._left: dict[int, int] = {}
@@ -104,11 +114,20 @@ class Faults:
     # ---- faults of HTTP ---------------------------------------------------------------------------------------------
 
     def _add_call(self, fault: HttpFault) -> int:
+        self._must_match(fault)
         number = self._enter(None, {})
         with self._lock:
             self._calls[number] = fault
             self._left[number] = fault.times
         return number
+
+    def _must_match(self, fault: HttpFault) -> None:
+        """Refuse a fault whose method and path belong to no operation."""
+        wanted = fault.method.upper()
+        if fault.path != "*" and ("{" in fault.path or not any(self._serves(name, fault.path) for name in METHODS)):
+            raise Invalid(NO_PATH, field="path")
+        if wanted != "*" and (wanted not in METHODS or (fault.path != "*" and not self._serves(wanted, fault.path))):
+            raise Invalid(NO_METHOD, field="method")
 
     def strike(self, method: str, path: str) -> int | None:
         """The status that this call must answer with, if a fault waits for it."""
