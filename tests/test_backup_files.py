@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +155,50 @@ def test_a_database_in_use_and_a_file_that_is_none_are_refused(
         file.write_bytes(gzip.compress(b'{"format": "crofter backup 1", "revision": "9999", "sequences": {}}\nend\n'))
         admin("restore", str(file), "--replace", code=1)
         assert "has schema 9999" in admin.stderr
+    assert here.rows() == before
+
+
+def _contents(place: Place) -> list[Any]:
+    """Everything in the target: tables and functions of PostgreSQL, or files of the database."""
+    if place.database is None:
+        return sorted(path.name for path in place.folder.glob("crofter.db*"))
+    with psycopg.connect(place.database) as connection:
+        made = b"SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        functions = b"SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+        return [*connection.execute(made).fetchall(), *connection.execute(functions).fetchall()]
+
+
+def test_a_refused_restore_leaves_an_empty_target_empty(
+    places: tuple[Place, Place], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = places
+    here.admin(capsys)("init")
+    here.admin(capsys)("backup", str(tmp_path / "whole"))
+    content = (tmp_path / "whole").read_bytes()
+    (tmp_path / "torn").write_bytes(content[:-100] if here.database else content[:20_000])
+    there.folder.mkdir()
+    shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
+    there.admin(capsys)("restore", str(tmp_path / "torn"), code=1)
+    assert _contents(there) == []
+    (there.folder / "secret.key").write_text("0" * 64)
+    there.admin(capsys)("restore", str(tmp_path / "whole"), code=1)  # of another key
+    assert _contents(there) == []
+    shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
+    there.admin(capsys)("restore", str(tmp_path / "whole"))
+    assert there.rows() == here.rows()
+
+
+def test_a_backup_that_lacks_a_table_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here = Place(tmp_path / "one", None)
+    admin = here.admin(capsys)
+    admin("init")
+    admin("backup", str(tmp_path / "backup"))
+    with closing(sqlite3.connect(tmp_path / "backup")) as connection:
+        connection.execute("DROP TABLE tag")
+        connection.commit()
+    before = here.rows()
+    admin("restore", str(tmp_path / "backup"), "--replace", code=1)
+    assert "lacks the table tag" in admin.stderr
     assert here.rows() == before
 
 

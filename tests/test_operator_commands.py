@@ -181,3 +181,24 @@ def test_a_list_of_operations_that_is_cut_says_so(cloud: Cloud, admin: AdminComm
         db.insert(operation, **row)
     assert len(admin("operations", "list")) == operations.MOST
     assert admin.stderr == "crofter: these are the latest 200; there are more\n"
+
+
+@pytest.mark.usefixtures("short_keys")
+def test_files_that_root_makes_belong_to_the_owner_of_the_data_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner = 65534 if os.geteuid() == 0 else os.getuid()  # without root's rights they belong to the owner anyway
+    folder, outside = tmp_path / "owned", tmp_path / "outside"
+    folder.mkdir()
+    os.chown(folder, owner, owner if os.geteuid() == 0 else -1)
+    outside.write_text("not ours")
+    (folder / "link").symlink_to(outside)
+    os.link(outside, folder / "second name")
+    admin = AdminCommands(capsys, folder)
+    admin("init")
+    admin.read("rotate-key")
+    admin("hosts", "certificate", "node1.example", "--to", str(tmp_path / "node1"))
+    made = [path for path in folder.rglob("*") if path.name not in ("link", "second name")]
+    assert {"crofter.db", "secret.key", "hosts", "cacert.pem"} <= {path.name for path in made}
+    assert {path.stat().st_uid for path in made} == {owner}
+    assert outside.stat().st_uid == os.getuid()

@@ -320,3 +320,15 @@ def test_what_hosts_and_the_database_disagree_about_is_reported(cloud: Cloud, st
     assert [(row["what"], row["which"]) for row in reported] == [("orphans", f"d4712 on host {host}"), ("stuck", own)]
     assert staff("hosts", "reconcile") == reported  # it has changed nothing
     assert "d4712" in staff.read("hosts", "reconcile")
+
+
+def test_the_user_of_a_suspended_account_gets_a_token_that_works_once_it_is_resumed(
+    cloud: Cloud, staff: AdminCommands
+) -> None:
+    euuid = cloud.account(username="carol")["euuid"]
+    staff("accounts", "suspend", euuid)
+    (made,) = staff("tokens", "create", "carol")
+    client = cloud.client(made["token"])
+    assert client.get("/v4/profile").status_code == 401
+    staff("accounts", "resume", euuid)
+    assert client.get("/v4/profile").json()["username"] == "carol"

@@ -195,7 +195,7 @@ def _revoke_token(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def _person(db: Any, username: str) -> Person:
-    person: Person | None = db.maybe(store.BY_USERNAME, username=username)
+    person: Person | None = db.maybe(store.FOR_STAFF, username=username)
     if person is None:
         raise NotFound(f"there is no user {username}")
     return person

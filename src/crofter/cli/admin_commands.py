@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from crofter.cli.operators import Arguments, Refused, Rows, command_of, on_servers_record
+from crofter.cli.ownership import handed_over
 from crofter.config import Settings
 from crofter.context import Runtime
 from crofter.db.schema import SchemaError
@@ -58,10 +59,11 @@ NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 def run(settings: Settings, arguments: Arguments) -> int:
     """Do one command; the exit code."""
     try:
-        opens_itself = _OPENING.get(arguments["group"]) or _OPENING.get(command_of(arguments))
-        if opens_itself is not None:
-            return opens_itself(settings, arguments)
-        return _show(arguments, _done(settings, arguments))
+        with handed_over(settings.folder):
+            opens_itself = _OPENING.get(arguments["group"]) or _OPENING.get(command_of(arguments))
+            if opens_itself is not None:
+                return opens_itself(settings, arguments)
+            return _show(arguments, _done(settings, arguments))
     except Refused as refused:
         _show(arguments, refused.rows)
         return 1

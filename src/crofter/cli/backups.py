@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -14,7 +14,7 @@ from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.config import Settings
 from crofter.context import Runtime
 from crofter.db import Database, open_database
-from crofter.db.schema import known_revisions
+from crofter.db.schema import COLUMNS, known_revisions, must_fit
 from crofter.engine import timekeeping
 from crofter.errors import Invalid
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from crofter.db.sqlite import SqliteDatabase
 
 SQLITE = b"SQLite format 3\x00"
+DATABASE = "crofter.db"
 
 
 def back_up(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -63,13 +64,11 @@ def restore(settings: Settings, arguments: Arguments) -> Rows:
     if sqlite != (settings.database is None):
         raise Invalid(f"{source} is a backup of {'SQLite' if sqlite else 'PostgreSQL'}, and this database is not")
     key_must_be_there(settings)
-    database = open_database(settings.database, settings.folder)
-    try:
-        _must_be_empty(database, replace=arguments["replace"], made=prepare(database) == "made")
-        _put_back(database, source)
-    finally:
-        database.close()
-    runtime = build_runtime(settings)
+    if sqlite:
+        _must_be_whole(source)
+    with _emptied_if_refused(settings):
+        _put_back_into(settings, source, replace=arguments["replace"])
+        runtime = build_runtime(settings)  # refused if the key does not belong to the backup
     try:
         timekeeping.load(runtime)
         with runtime.database.read() as db:
@@ -82,6 +81,44 @@ def restore(settings: Settings, arguments: Arguments) -> Rows:
     finally:
         runtime.database.close()
     return [{"restored": str(source), "audit": "whole"}]
+
+
+def _put_back_into(settings: Settings, source: Path, *, replace: bool) -> None:
+    database = open_database(settings.database, settings.folder)
+    try:
+        _must_be_empty(database, replace=replace, made=prepare(database) == "made")
+        _put_back(database, source)
+    finally:
+        database.close()
+
+
+@contextmanager
+def _emptied_if_refused(settings: Settings) -> Iterator[None]:
+    """If the block fails, remove what it has made in a target that was empty before."""
+    if settings.database is None:
+        path = settings.folder / DATABASE if settings.folder else None
+        new = path is not None and not path.exists()
+        try:
+            yield
+        except BaseException:
+            if path is not None and new:
+                for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+                    path.with_name(name).unlink(missing_ok=True)
+            raise
+        return
+    from crofter.db import backups  # noqa: PLC0415
+
+    database = open_database(settings.database, None)
+    try:
+        before = backups.contents(database)
+        try:
+            yield
+        except BaseException:
+            if not backups.has_schema(before):
+                backups.drop_all_but(database, before)
+            raise
+    finally:
+        database.close()
 
 
 def _is_sqlite(source: Path) -> bool:
@@ -111,7 +148,6 @@ def _must_be_empty(database: Database, *, replace: bool, made: bool) -> None:
 
 def _put_back(database: Database, source: Path) -> None:
     if database.dialect == "sqlite":
-        _must_be_whole(source)
         cast("SqliteDatabase", database).copy_from(source)
         prepare(database)  # a backup of an older release is moved forward
         return
@@ -124,6 +160,8 @@ def _must_be_whole(source: Path) -> None:
     """A database of a release that this one knows, all of it looked at: what is there is replaced at once."""
     import apsw  # noqa: PLC0415 - who has PostgreSQL needs none
 
+    from crofter.db.schema_changes import columns_at  # noqa: PLC0415 - loads SQLAlchemy
+
     try:
         connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -131,6 +169,7 @@ def _must_be_whole(source: Path) -> None:
             revisions = [
                 str(row[0]) for row in connection.execute("SELECT version_num FROM alembic_version").fetchall()
             ]
+            columns = connection.execute(COLUMNS["sqlite"]).fetchall()
         finally:
             connection.close()
     except apsw.Error as error:
@@ -139,6 +178,8 @@ def _must_be_whole(source: Path) -> None:
         raise Invalid(f"{source} is damaged: {verdict}")
     if not set(revisions) <= set(known_revisions()):
         raise Invalid(f"{source} has schema {', '.join(revisions)}, which this release does not know")
+    for revision in revisions:
+        must_fit(revision, columns, columns_at(revision))
 
 
 LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"backup": back_up}

@@ -10,7 +10,7 @@ import gzip
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 import psycopg
@@ -104,6 +104,40 @@ def read(database: Database, path: Path, revision: str) -> int:
     except psycopg.Error as error:
         raise Unavailable(f"the backup cannot be put back: {error}") from error
     return count
+
+
+class Contents(NamedTuple):
+    """Names of what a PostgreSQL database holds."""
+
+    tables: frozenset[str]
+    functions: frozenset[str]
+
+
+def contents(database: Database) -> Contents:
+    with _connected(database) as connection:
+        return _contents(connection)
+
+
+def _contents(connection: Connection[Any]) -> Contents:
+    tables = connection.execute(b"SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
+    functions = connection.execute(
+        b"SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
+    ).fetchall()
+    return Contents(frozenset(name for (name,) in tables), frozenset(name for (name,) in functions))
+
+
+def has_schema(before: Contents) -> bool:
+    return "alembic_version" in before.tables
+
+
+def drop_all_but(database: Database, before: Contents) -> None:
+    """Remove the tables and functions that were made since ``before``."""
+    with _connected(database) as connection, connection.transaction():
+        now = _contents(connection)
+        for name in sorted(now.tables - before.tables):
+            connection.execute(f"DROP TABLE {_quoted(name)} CASCADE".encode())
+        for name in sorted(now.functions - before.functions):
+            connection.execute(f"DROP FUNCTION {_quoted(name)} CASCADE".encode())
 
 
 def in_use(database: Database) -> bool:

@@ -81,6 +81,8 @@ _PERSON = select(*(user.c[name] for name in Person.__struct_fields__)).join_from
 )
 _OPEN = account.c.closed.is_(False) & account.c.suspended.is_(False)
 BY_USERNAME = query(_PERSON.where(user.c.username == bindparam("username"), _OPEN), Person)
+FOR_STAFF = query(_PERSON.where(user.c.username == bindparam("username"), account.c.closed.is_(False)), Person)
+"""By username, for operators, who also work on the users of suspended accounts."""
 MOST_WITH_AN_ADDRESS = 5
 """Users who are written to when somebody asks by e-mail address: one person may be a user of several accounts."""
 BY_EMAIL = query(
