@@ -16,6 +16,8 @@ FIRST = (
     "region ipv4 size percent_complete created date total amount usd version restricted email scopes expiry"
 ).split()
 """What people look for in a list, in this order. Then come the other plain fields."""
+EMPTY = ("initrd",)
+"""Fields that are null in every answer."""
 
 
 def resolved(document: Document, schema: Schema) -> Schema:
@@ -96,7 +98,7 @@ def _type_of(document: Document, item: Schema, name: str) -> str:
 
 def columns_of(document: Document, item: Schema) -> list[str]:
     """The fields that a table shows, unless others are asked for."""
-    plain = list(_plain_fields(document, item))
+    plain = [name for name in _plain_fields(document, item) if name not in EMPTY]
     wanted = [name for name in FIRST if name in plain]
     return [*wanted, *(name for name in plain if name not in wanted and "." not in name)][:COLUMNS]
 

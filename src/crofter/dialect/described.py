@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from crofter.dialect.file import Dialect
 from crofter.dialect.rules import EVERY, Rule
-from crofter.edge.openapi.planned import PLAN
 from crofter.edge.openapi.schemas import types_of
 
 Schema = dict[str, Any]
+_REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 METHODS = ("get", "post", "put", "delete")
 
 
@@ -38,6 +38,7 @@ def described(text: str, dialect: Dialect) -> str:
         for path, item in _aliased(document, alias.path, outward(alias.to)):
             made[path] = {**item, "servers": [*made.get(path, {}).get("servers", ()), *item["servers"]]}
     document["paths"] = dict(sorted({**document["paths"], **made}.items()))
+    _drop_unused(document)
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -46,18 +47,16 @@ def _change(operation: dict[str, Any], rules: Sequence[Rule], components: dict[s
     if content is None:
         return
     content.pop("example", None)  # it was recorded without the dialect
-    schema = content["schema"]
-    if PLAN in schema.get("oneOf", ()):
-        done = [option for option in schema["oneOf"] if option != PLAN]
-        content["schema"] = {"oneOf": [PLAN, *(_changed(option, rules, components) for option in done)]}
-    else:
-        content["schema"] = _changed(schema, rules, components)
-
-
-def _changed(schema: Schema, rules: Sequence[Rule], components: dict[str, Schema]) -> Schema:
     for rule in rules:
-        schema = _inside(schema, rule.field, rule, components)
-    return schema
+        content["schema"] = _inside(content["schema"], rule.field, rule, components)
+
+
+def _drop_unused(document: dict[str, Any]) -> None:
+    """Remove the schemas that only changed answers referred to."""
+    schemas = document["components"]["schemas"]
+    while unused := schemas.keys() - set(_REFERENCE.findall(json.dumps(document))):
+        for name in unused:
+            del schemas[name]
 
 
 def _inside(schema: Schema, field: Sequence[str], rule: Rule, components: dict[str, Schema]) -> Schema:
@@ -66,8 +65,9 @@ def _inside(schema: Schema, field: Sequence[str], rule: Rule, components: dict[s
     """
     if "$ref" in schema:
         return _inside(components[schema["$ref"].rpartition("/")[2]], field, rule, components)
-    if "anyOf" in schema:  # an object or null
-        return {**schema, "anyOf": [_inside(option, field, rule, components) for option in schema["anyOf"]]}
+    for choice in ("anyOf", "oneOf"):  # an object or null
+        if choice in schema:
+            return {**schema, choice: [_inside(option, field, rule, components) for option in schema[choice]]}
     if types_of(schema) == ["null"]:
         return schema
     name, *rest = field
@@ -106,9 +106,16 @@ def _listed(schema: Schema) -> Schema:
 def _while(schema: Schema, rule: Rule) -> Schema:
     value = msgspec_json.decode(rule.value)
     words = f"{schema.get('description', '')} `{value}` while {rule.action} is under way.".strip()
-    if "enum" in schema and value not in schema["enum"]:
-        return {**schema, "enum": [*schema["enum"], value], "description": words}
-    return {**schema, "description": words}
+    made = {**_with_value(schema, value), "description": words}
+    if "anyOf" in schema:  # an enum or null
+        made["anyOf"] = [_with_value(option, value) for option in schema["anyOf"]]
+    return made
+
+
+def _with_value(schema: Schema, value: Any) -> Schema:
+    if "enum" not in schema or value in schema["enum"]:
+        return schema
+    return {**schema, "enum": [*schema["enum"], value]}
 
 
 def _aliased(document: dict[str, Any], path: str, to: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -90,7 +90,8 @@ class Reader:
         """Bounds, values and words, in a sentence or two."""
         schema = self.find(field)
         words = [field.get("description") or schema.get("description") or ""]
-        if values := [str(value) for value in schema.get("enum", ()) if value is not None]:
+        listed = [value for option in self._options(schema) for value in self.find(option).get("enum", ())]
+        if values := [str(value) for value in listed]:
             words.append(f"One of {', '.join(values)}.")
         words += _bounds(schema)
         if isinstance(schema.get("items"), dict):

@@ -12,7 +12,6 @@ from crofter.edge import openapi
 from crofter.edge.docsfields import Line, Reader
 from crofter.edge.docstrying import SCRIPT, SEARCH, TOKEN, button, digest
 from crofter.edge.openapi.examples import curl
-from crofter.edge.openapi.planned import done_of
 
 STYLE = Path(__file__).with_name("docs.css").read_text(encoding="utf-8")
 CSP = (
@@ -226,7 +225,7 @@ def _answer(reader: Reader, operation: Operation, name: str) -> str:
 
 
 def _fields(reader: Reader, content: dict[str, Any]) -> list[Line]:
-    return [line for kind in content.values() for line in reader.lines(done_of(kind["schema"]))]
+    return [line for kind in content.values() for line in reader.lines(kind["schema"])]
 
 
 def _row(line: Line, mark: str) -> tuple[str, str, str, str]:

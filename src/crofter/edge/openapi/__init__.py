@@ -14,6 +14,7 @@ from crofter.edge.openapi.answers import HEADERS, OK, SCHEMAS, answers_of, refus
 from crofter.edge.openapi.filtering import filters_of
 from crofter.edge.openapi.links import links_from, path_of
 from crofter.edge.openapi.parameters import SHARED, parameters_of, parts_of
+from crofter.edge.openapi.planned import PLAN, plannable
 from crofter.edge.openapi.schemas import Schemas
 
 SERVED = {"v4": "Everything but what is in beta.", "v4beta": "Everything."}
@@ -31,7 +32,8 @@ Every failure has the same body, with a `field` where one is to blame.
 
 With the header `Prefer: plan` a write is not done: the answer says what it would do, as \
 `{"plan": {"valid": true, "events": [...], "objects": [...], "price": {"hourly": 0, "monthly": 0}}}`, or it is refused \
-as the write would be. The price is the change of what the account pays, in US dollars."""
+as the write would be. `x-plan` of an operation names the schema of this answer. \
+The price is the change of what the account pays, in US dollars."""
 
 
 ADDRESS = "http://127.0.0.1:8420"
@@ -129,6 +131,8 @@ def _operation(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schem
         "x-grant": endpoint.grant,
         "x-events": list(endpoint.events),
     }
+    if plannable(endpoint):
+        operation["x-plan"] = PLAN
     if endpoint.rate != "general":
         operation["x-rate-limit"] = endpoint.rate
     if endpoint.weight > 1:

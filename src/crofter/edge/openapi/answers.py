@@ -12,7 +12,7 @@ from crofter import SPEC_VERSION, errors
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.examples import example
 from crofter.edge.openapi.field_words import FIELDS
-from crofter.edge.openapi.planned import or_plan, plannable
+from crofter.edge.openapi.planned import plannable
 from crofter.edge.openapi.recorded import recorded
 from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, answered
 from crofter.edge.problems import STATUSES, TooLarge, UnsupportedMediaType
@@ -173,7 +173,7 @@ def _content(
     shown = recorded(endpoint.name).answer
     if shown is UNSET:
         shown = example(options[0], {**schemas.components, **SCHEMAS})
-    return {JSON: {"schema": or_plan(endpoint, options), "example": shown}}
+    return {JSON: {"schema": options[0] if len(options) == 1 else {"oneOf": options}, "example": shown}}
 
 
 def _stores_for(other: Endpoint, endpoint: Endpoint) -> bool:

@@ -10,6 +10,7 @@ Schema = dict[str, Any]
 
 KNOWN: dict[str, Any] = {
     "address": "203.0.113.7",
+    "check_path": "/",
     "card_number": "4111111111111111",
     "country": "us",
     "cvv": "123",

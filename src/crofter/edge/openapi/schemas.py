@@ -171,11 +171,11 @@ def types_of(schema: Schema) -> list[str]:
 
 
 def nullable(schema: Schema) -> bool:
-    return "null" in types_of(schema) or None in schema.get("enum", ()) or {"type": "null"} in schema.get("anyOf", ())
+    return "null" in types_of(schema) or {"type": "null"} in schema.get("anyOf", ())
 
 
 def _without_null_option(schema: Schema) -> Schema:
-    """``anyOf: [T, null]`` as ``type: [T, null]``, where T is a plain type."""
+    """``anyOf: [T, null]`` as ``type: [T, null]``, where T is a plain type; an enum keeps the choice."""
     options = schema.get("anyOf", [])
     plain = [option for option in options if option != {"type": "null"}]
     if len(plain) != 1 or len(options) != 2 or not types_of(plain[0]):
@@ -186,8 +186,10 @@ def _without_null_option(schema: Schema) -> Schema:
 def _with_type(schema: Schema) -> Schema:
     if "enum" not in schema or "type" in schema:
         return schema
-    names = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
-    kinds = sorted({names[type(value)] for value in schema["enum"]}, key="null".__eq__)
+    if None in schema["enum"]:
+        return or_null(_with_type({**schema, "enum": [value for value in schema["enum"] if value is not None]}))
+    names = {str: "string", int: "integer", bool: "boolean"}
+    kinds = sorted({names[type(value)] for value in schema["enum"]})
     return {"type": kinds[0] if len(kinds) == 1 else kinds, **schema}
 
 
@@ -200,10 +202,11 @@ def or_null(schema: Schema) -> Schema:
     if "$ref" in schema:
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return {"anyOf": [{"$ref": schema["$ref"]}, {"type": "null"}], **rest}
-    made = {**schema, "type": [*types_of(schema), "null"]}
-    if "enum" in schema:
-        made["enum"] = [*schema["enum"], None]
-    return made
+    if "enum" in schema:  # generators make null one of the values, which then has no name
+        values = {key: schema[key] for key in ("type", "enum")}
+        rest = {key: value for key, value in schema.items() if key not in values}
+        return {"anyOf": [values, {"type": "null"}], **rest}
+    return {**schema, "type": [*types_of(schema), "null"]}
 
 
 def _optional_may_be_null(body: Schema) -> None:

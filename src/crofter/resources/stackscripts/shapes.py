@@ -27,7 +27,7 @@ Script = Annotated[
         max_length=65535,
         description="What runs at the first boot; begins with `#!`.",
         examples=["#!/bin/sh\n"],
-        extra_json_schema={"pattern": "^#!(.|[\r\n])*$"},
+        extra_json_schema={"pattern": r"^#!(.|[\r\n])*$"},
     ),
 ]
 Public = Annotated[bool, Meta(description="Whether everybody may see and deploy it. There is no way back.")]

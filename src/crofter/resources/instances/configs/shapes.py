@@ -56,7 +56,7 @@ class ConfigView(View):
     devices: DevicesView
     helpers: HelpersView
     id: Id
-    initrd: None
+    initrd: str | None
     interfaces: list[InterfaceView]
     kernel: Words[str]
     label: Filtered[ConfigLabel]
