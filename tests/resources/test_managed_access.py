@@ -6,10 +6,12 @@ import pytest
 from httpx2 import Client
 
 from crofter.registry import ENDPOINTS
+from crofter.resources.managed import membership
 from tests.cloud import Cloud
 
 MANAGED = [(endpoint.method, endpoint.path) for endpoint in ENDPOINTS if endpoint.path.startswith("managed/")]
 NO = {"errors": [{"reason": "Unauthorized"}]}
+NOT_MANAGED = {"errors": [{"reason": membership.NOT_MANAGED}]}
 
 
 def calls() -> list[tuple[str, str]]:
@@ -28,7 +30,8 @@ def test_all_endpoints_are_here() -> None:
 @pytest.mark.both
 def test_an_account_without_managed_service_is_refused_whatever_it_sends(alice: Client, method: str, path: str) -> None:
     answer = alice.request(method, path, json=None if method == "GET" else {"label": 5})
-    assert (answer.status_code, answer.json()) == (403, NO)
+    assert (answer.status_code, answer.json()) == (403, NOT_MANAGED)
+    assert "POST /v4/account/settings/managed-enable" in answer.text
 
 
 def test_a_restricted_user_of_a_managed_account_is_refused(cloud: Cloud) -> None:

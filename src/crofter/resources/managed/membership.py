@@ -11,7 +11,12 @@ from crofter.resources.account.store import account
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))
 
 
+NOT_MANAGED = (
+    "Unauthorized: managed service is not enabled for this account. POST /v4/account/settings/managed-enable enables it"
+)
+
+
 def required(ctx: Context) -> None:
     """Asked before anything else, so that other accounts learn nothing, not even what is missing in a request."""
     if not ctx.db.value(_MANAGED, account_id=ctx.account_id):
-        raise Forbidden
+        raise Forbidden(NOT_MANAGED)
