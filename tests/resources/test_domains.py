@@ -67,8 +67,8 @@ def test_a_domain_is_created_viewed_listed_changed_and_deleted(cloud: Cloud, ali
     assert changed == made | wanted | {"updated": changed["updated"]}
     assert changed["updated"] > now
     for field in ("created", "updated"):
-        wanted = {field: {"+gte": changed["updated"]}}
-        page = alice.get(DOMAINS, headers={"X-Filter": json.dumps(wanted)}).json()
+        later = {field: {"+gte": changed["updated"]}}
+        page = alice.get(DOMAINS, headers={"X-Filter": json.dumps(later)}).json()
         assert page["results"] == (field == "updated")
     assert alice.delete(path).json() == {}
     assert alice.get(path).status_code == 404

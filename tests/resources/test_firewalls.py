@@ -139,7 +139,7 @@ AS_SENT = (
 
 @pytest.mark.both
 def test_rules_are_answered_as_they_were_sent(alice: Client) -> None:
-    rules = {**POLICIES, "inbound": list(AS_SENT), "outbound": list(AS_SENT[::-1])}
+    rules: dict[str, Any] = {**POLICIES, "inbound": list(AS_SENT), "outbound": list(AS_SENT[::-1])}
     number = make(alice, **rules)["id"]
     changed = alice.put(f"{PATH}/{number}/rules", json={"outbound": list(AS_SENT)}).json()
     assert changed == {**rules, "outbound": list(AS_SENT)}
