@@ -12,6 +12,7 @@ from crofter.edge.endpoint import Endpoint
 from crofter.registry import ENDPOINTS
 from crofter.scopes import covers
 from tests.cloud import Cloud
+from tests.document import DOCUMENT
 from tests.edge.answers import FIXED
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
@@ -171,3 +172,13 @@ def test_every_path_is_served_under_both_versions(cloud: Cloud) -> None:
         assert cloud.sandbox.request(endpoint.method, beta).status_code != 405, endpoint.name
         stable = cloud.sandbox.request(endpoint.method, beta.replace("/v4beta/", "/v4/"))
         assert (stable.status_code == 404 and endpoint.beta) or not endpoint.beta, endpoint.name
+
+
+def test_the_document_says_that_a_star_needs_no_scope(cloud: Cloud) -> None:
+    assert cloud.sandbox.get("/v4/regions").headers["x-accepted-oauth-scopes"] == "*"
+    for path, item in DOCUMENT["paths"].items():
+        for answer in item.get("get", {}).get("responses", {}).values():
+            header = answer.get("headers", {}).get("X-Accepted-OAuth-Scopes")
+            if header is not None and "$ref" in header:
+                header = DOCUMENT["components"]["headers"][header["$ref"].rpartition("/")[2]]
+            assert header is None or "no particular scope" in header["description"], path

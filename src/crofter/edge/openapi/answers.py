@@ -72,7 +72,10 @@ def _header(description: str, kind: str = "string", *, always: bool = True, **mo
 
 EVERYWHERE = {
     "Retry-After": _header("Seconds until the rate limit's window ends.", "integer", minimum=0),
-    "X-Accepted-OAuth-Scopes": _header("The scopes that this operation accepts; `*` for any token or none."),
+    "X-Accepted-OAuth-Scopes": _header(
+        "The scopes that this operation needs. `*`: no particular scope; any token is accepted, and a public "
+        "operation needs none. In X-OAuth-Scopes `*` means every scope."
+    ),
     "X-OAuth-Scopes": _header("The scopes of the token that was shown; `unknown` without one."),
     "X-RateLimit-Limit": _header("Requests that fit into one window.", "integer", minimum=0),
     "X-RateLimit-Remaining": _header("Requests left in this window. A costly one is several.", "integer", minimum=0),
