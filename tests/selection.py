@@ -90,6 +90,7 @@ NOT_QUICK = {
     "tests/test_nobody_waits.py": "large accounts",
     "tests/test_operations.py": "every step of every job",
     "tests/test_operator_records.py": "every command of an operator",
+    "tests/test_page_blocks.py": "processes of their own",
     "tests/test_pages.py": "copies of the tree, with tests of their own",
     "tests/test_pytest_plugin.py": "processes of their own",
     "tests/test_recorder.py": "whole runs of a few tests",

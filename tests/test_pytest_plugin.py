@@ -44,6 +44,16 @@ def test_the_tests_of_the_page_pass(project: Path, flags: tuple[str, ...]) -> No
     assert "5 passed" in ended.stdout
 
 
+def test_the_tests_of_the_page_pass_against_a_sandbox_with_a_key(project: Path) -> None:
+    for number, block in enumerate(BLOCKS[1:]):
+        (project / f"test_{number}.py").write_text(block)
+    key = "a-key-of-the-sandbox"
+    with serving("--data", ":memory:", env={"CROFTER_SANDBOX_KEY": key}) as process:
+        ended = pytest_in(project, "-p", "no:xdist", "--crofter-url", process.url, CROFTER_SANDBOX_KEY=key)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "5 passed" in ended.stdout
+
+
 PUT_BACK = """
 import json
 import urllib.request

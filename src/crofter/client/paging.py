@@ -9,7 +9,8 @@ from typing import Any
 
 MOST = 10_000
 """Items that a list shows without ``--all``, ``--limit`` or ``--page``."""
-PAGE_SIZE = 500
+PAGE_SIZE = 100
+"""The largest page that every list accepts; tickets and replies allow no more."""
 SMALLEST_PAGE = 25
 
 Fetch = Callable[[int, int | None], dict[str, Any]]
