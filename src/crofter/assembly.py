@@ -259,7 +259,9 @@ def numbers(application: Application) -> bytes:
     from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
 
     application.runtime.database.answers_callers()
-    return telemetry.render(application.app.parts.observer.counts, application.runtime, application.worker)
+    return telemetry.render(
+        application.app.parts.observer.counts, application.runtime, application.worker, application.readiness.parts
+    )
 
 
 def _uploads(application: Application, request_prefix: str) -> ASGIApp:

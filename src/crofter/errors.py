@@ -10,7 +10,8 @@
     ├── Conflict           contradicts what has happened already
     │   └── UnderWay       ... or the same request is being done at this moment
     ├── TooMany            over a rate limit
-    └── Unavailable        try again later: the store is full, locked or away
+    └── Unavailable        try again later: the store is locked or away
+        └── NoSpace            ... or its disk is full
 
 Rules and stores raise these; only the edge knows which status each becomes.
 """
@@ -85,3 +86,7 @@ class TooMany(Problem):
 
 class Unavailable(Problem):
     default = "The service is busy. Please try again."
+
+
+class NoSpace(Unavailable):
+    default = "The disk of the service is full: nothing can be changed until space is freed. Please try again later."

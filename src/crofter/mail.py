@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from email.utils import parseaddr
+
 from msgspec import Struct
 
 from crofter.context import Context, Runtime
+from crofter.db import Session, query
+from crofter.db.sql import func, select
 from crofter.drivers.mail import Mail, Mailer, Outbox, Smtp, Undeliverable
 from crofter.engine.operation import Failed, Operation, Sleep, step
-from crofter.engine.queue import enqueue
+from crofter.engine.queue import enqueue, state_in
 from crofter.engine.step_context import StepContext
+from crofter.engine.tables import operation
 
 _FIRST_WAIT = 30
 _LONGEST_WAIT = 3600
@@ -31,7 +36,8 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
     A mail server gets it at least once, and knows a repetition by its id. What goes to the outbox is
     written here and now: it leaves the server no more than any other row.
     """
-    message_id = f"<{ctx.rng.hex(32)}@crofter>"
+    domain = parseaddr(ctx.runtime.settings.mail_from)[1].rpartition("@")[2]
+    message_id = f"<{ctx.rng.hex(32)}@{domain}>"
     subject = " ".join(subject.split())  # customers write some of it, and a header is one line
     mailer = ctx.runtime.mailer
     if isinstance(mailer, Outbox):
@@ -69,6 +75,20 @@ def deliver(work: StepContext) -> Sleep | None:
 
 def _associated_data(message_id: str) -> str:
     return f"mail:{message_id}:text"
+
+
+_WAITING = query(
+    select(func.count(), func.min(operation.c.created)).where(
+        operation.c.kind == "mail.send", state_in(operation, "queued", "waiting", "running")
+    ),
+    lambda *values: values,
+)
+
+
+def waiting(db: Session) -> tuple[int, int | None]:
+    """How many mails wait to be sent, and when the oldest of them was written (service time)."""
+    amount, oldest = db.one(_WAITING)
+    return int(amount), oldest
 
 
 SEND = Operation(kind="mail.send", args=Letter, queue="bulk", keep=False, steps=(deliver,), erased=("sealed",))

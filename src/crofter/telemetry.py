@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from crofter import mail
+from crofter.certificates import of_installation
 from crofter.context import Runtime
+from crofter.db import Session, meta
+from crofter.drivers.hypervisor import DriverError
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK
+from crofter.drivers.hypervisor.libvirt import fleet, planning
+from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger
 from crofter.edge.observe import BUCKETS, Counts
 from crofter.engine.metrics import COUNTED, Overview, depth, overview
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
 from crofter.resources.domains import store as domains
 
+MEBIBYTE = 1 << 20
+LAST_BACKUP = "last_backup"
+"""The service time of the last backup, among the facts about the system."""
 ANSWERS = "Whether the database answered this look; without it there are no gauges of queues and workers."
 
 
-def render(counts: Counts, runtime: Runtime, worker: Worker) -> bytes:
+def render(counts: Counts, runtime: Runtime, worker: Worker, parts: Callable[[], dict[str, bool]]) -> bytes:
+    """``parts``: which parts of this process can do their work."""
     registry = CollectorRegistry()
+    registry.register(InstallationCollector(runtime, parts))
     registry.register(RequestCollector(counts))
     registry.register(EngineCollector(runtime, worker))
     return generate_latest(registry)
@@ -106,3 +118,70 @@ def _gauges(whole: Overview) -> Iterator[GaugeMetricFamily]:
     yield GaugeMetricFamily(
         "crofter_operations_failed", "Operations that failed within the last day.", value=whole.failed
     )
+
+
+class InstallationCollector(Collector):
+    """What an operator has to look after: hosts, their capacity, certificates, mails, backups, and parts that fail."""
+
+    def __init__(self, runtime: Runtime, parts: Callable[[], dict[str, bool]]) -> None:
+        self._runtime = runtime
+        self._parts = parts
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        ready = GaugeMetricFamily("crofter_ready", "Whether a part of this process can do its work.", labels=["part"])
+        for part, works in self._parts().items():
+            ready.add_metric([part], works)
+        yield ready
+        yield self._certificates()
+        try:
+            yield self._hosts()
+            with self._runtime.database.read() as db:
+                yield from self._capacity(db)
+                yield from self._waiting(db)
+        except (Problem, DriverError):
+            return  # crofter_database_up says so
+
+    def _certificates(self) -> GaugeMetricFamily:
+        ends = GaugeMetricFamily(
+            "crofter_certificate_expiry_timestamp_seconds", "When a certificate ends.", labels=["whose"]
+        )
+        settings = self._runtime.settings
+        for certificate in of_installation(settings.folder, settings.tls_certificate):
+            ends.add_metric([certificate.whose], certificate.ends.timestamp())
+        return ends
+
+    def _hosts(self) -> GaugeMetricFamily:
+        hosts = GaugeMetricFamily("crofter_hosts", "Hosts by their state.", labels=["region", "state"])
+        fleet_now = self._runtime.hypervisor.hosts()
+        for region in sorted({host.region for host in fleet_now}):
+            for state in ("up", "maintenance", "unreachable"):
+                amount = sum(host.region == region and host.state == state for host in fleet_now)
+                hosts.add_metric([region, state], amount)
+        return hosts
+
+    def _capacity(self, db: Session) -> Iterator[GaugeMetricFamily]:
+        labels = ["host", "region", "what"]
+        memory = GaugeMetricFamily("crofter_host_memory_bytes", "Memory for machines of a real host.", labels=labels)
+        disk = GaugeMetricFamily("crofter_host_disk_bytes", "Disk space for machines of a real host.", labels=labels)
+        ledger = HostLedger(db, self._runtime.clock, fleet.load(db))
+        for host in ledger.fleet.entries.values():
+            if host.state == "lost":
+                continue
+            name = str(host.id % BLOCK)
+            memory.add_metric([name, host.region, "total"], host.memory * MEBIBYTE)
+            memory.add_metric([name, host.region, "used"], planning.used_memory(ledger, host.id) * MEBIBYTE)
+            disk.add_metric([name, host.region, "total"], host.disk * MEBIBYTE)
+            disk.add_metric([name, host.region, "used"], planning.used_disk(ledger, host.id) * MEBIBYTE)
+        yield memory
+        yield disk
+
+    def _waiting(self, db: Session) -> Iterator[GaugeMetricFamily]:
+        now = self._runtime.clock.now()
+        amount, oldest = mail.waiting(db)
+        yield GaugeMetricFamily("crofter_mails_waiting", "Mails that the mail server has not taken yet.", value=amount)
+        age = 0.0 if oldest is None else (now - oldest) / 1000
+        yield GaugeMetricFamily("crofter_mail_age_seconds", "Service time since the oldest was written.", value=age)
+        backup = GaugeMetricFamily("crofter_backup_age_seconds", "Service time since the last backup.")
+        if (taken := meta.get(db, LAST_BACKUP)) is not None:
+            backup.add_metric([], (now - int(taken)) / 1000)
+        yield backup

@@ -15,7 +15,7 @@ from crofter.db import Database, Duplicate, Session, meta, query
 from crofter.db.database import BatchAborted
 from crofter.db.sql import bindparam, select
 from crofter.db.sqlite import SqliteDatabase
-from crofter.errors import NotFound, Unavailable
+from crofter.errors import NoSpace, NotFound, Unavailable
 
 _NAMES = query(select(meta.meta.c.name).order_by(meta.meta.c.name))
 _ONE = query(select(meta.meta.c.name).where(meta.meta.c.name == bindparam("name")), str)
@@ -200,7 +200,7 @@ def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: Sqlite
             with pytest.raises(Unavailable):
                 add(sqlite_database, "after")
 
-    with listening(sqlite_database) as topics, pytest.raises(Unavailable):
+    with listening(sqlite_database) as topics, pytest.raises(NoSpace):
         parts()
     assert (names(sqlite_database), topics) == ([], [])
     limit_pages(sqlite_database, 10_000)

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from cryptography import x509
 
+from crofter import certificates
 from crofter.cli import host_certificates
 from crofter.db import Database
 from crofter.drivers.hypervisor import (
@@ -162,7 +163,7 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
     monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
     host_certificates.make(own, "node1.example", tmp_path / "node1")
     authority, first = _ends(own / "cacert.pem"), _ends(own / "clientcert.pem")
-    ends_soon = {certificate.whose: certificate.ends_soon for certificate in host_certificates.known(own)}
+    ends_soon = {certificate.whose: certificate.ends_soon for certificate in certificates.known(own)}
     lasting = {"the authority": False, "the authority for machines": False}
     assert ends_soon == {**lasting, "the server": True, "host node1.example": True}
     monkeypatch.setattr(host_certificates, "LIFE", life)
@@ -172,8 +173,8 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
     assert renewed > first + life / 2
     host_certificates.make(own, "node1.example", tmp_path / "node1")
     assert _ends(own / "clientcert.pem") == renewed, "it is used for as long as it is good"
-    assert not any(certificate.ends_soon for certificate in host_certificates.known(own))
-    assert not list((own / host_certificates.ISSUED).glob("*key*"))
+    assert not any(certificate.ends_soon for certificate in certificates.known(own))
+    assert not list((own / certificates.ISSUED).glob("*key*"))
 
 
 def test_each_region_has_its_own_driver_and_nothing_is_copied_between_them(sqlite_store: Database) -> None:

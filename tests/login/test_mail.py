@@ -22,6 +22,7 @@ from crofter import mail
 from crofter.context import Context
 from crofter.drivers.mail import Mail, Smtp, Undeliverable
 from tests.cloud import Cloud
+from tests.test_staff import AdminCommands
 
 LETTER = Mail("<1@crofter>", "grace@example.com", "Grüße", "Schöne Zeilen\nund noch eine")
 
@@ -127,6 +128,8 @@ def test_a_mail_server_gets_the_mail_encrypted_and_knows_us(office: PostOffice) 
     read = office.read()
     assert (read["To"], read["Subject"], read["Message-ID"]) == ("grace@example.com", "Grüße", "<1@crofter>")
     assert read["From"] == "crofter <no-reply@server.example>"
+    written = read["Date"].datetime
+    assert abs(written - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(days=1)
     assert read.get_content().replace("\r\n", "\n").strip() == LETTER.text
 
 
@@ -189,6 +192,7 @@ def test_a_promise_that_is_committed_is_kept(posting: Cloud, office: PostOffice)
     assert "the text of the letter" not in str(arguments)
     posting.settle()
     assert office.read()["Message-ID"] == message_id
+    assert message_id.endswith("@localhost>")  # the domain of the sender in the settings
     assert left(posting) == []
 
 
@@ -218,3 +222,27 @@ def test_a_mail_that_cannot_arrive_is_given_up_and_forgotten(posting: Cloud, off
     [(state, arguments)] = left(posting)
     assert state == "failed"
     assert "sealed" not in str(arguments)
+
+
+def test_a_doctor_offers_a_mail_and_says_why_none_could_go_out(
+    office: PostOffice, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Encryption, password, sender and recipient: an answer to a greeting proves none of them."""
+    admin = AdminCommands(capsys, tmp_path / "data")
+    admin("init")
+    monkeypatch.setenv("CROFTER_MAIL", office.address)
+
+    def checked(*words: str) -> tuple[bool, str]:
+        rows = admin("doctor", *words, code=1)  # no server runs here
+        (row,) = [row for row in rows if row["check"] == "mail"]
+        return row["ok"], row["found"]
+
+    well, reason = checked()
+    assert (well, "certificate" in reason) == (False, True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
+    place = f"localhost:{office.server_address[1]}"
+    assert checked() == (True, f"{place}: would take a mail to no-reply@localhost")
+    assert checked("--mail-to", "ada@example.com") == (True, f"{place}: would take a mail to ada@example.com")
+    office.verdict = "554 relay access denied"
+    assert checked() == (False, f"{place}: 554 relay access denied")
+    assert office.mails == []

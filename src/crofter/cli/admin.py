@@ -192,7 +192,10 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     "clock show": ("show service time and the machine's clock, and whether service time stands still", ()),
     "clock accept": ("let service time follow a machine's clock that jumped forward by more than a day", ()),
     "clock back": ("put service time back to the machine's clock, with the server stopped", ()),
-    "doctor": ("say what is wrong with this installation, and what to do", ()),
+    "doctor": (
+        "say what is wrong with this installation, and what to do",
+        (("--mail-to", {"metavar": "ADDRESS", "help": "recipient to offer a mail to; none is sent (the sender)"}),),
+    ),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit show": (
         "show who did what to an account, the latest last",

@@ -13,7 +13,7 @@ from crofter.bootstrap import MASTERS, build_runtime, prepare
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.config import Settings
 from crofter.context import Runtime
-from crofter.db import Database, open_database
+from crofter.db import Database, meta, open_database
 from crofter.db.schema import COLUMNS, known_revisions, must_fit
 from crofter.engine import timekeeping
 from crofter.errors import Invalid
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SQLITE = b"SQLite format 3\x00"
 DATABASE = "crofter.db"
+LAST_BACKUP = "last_backup"
+"""The service time of the last backup, which the metrics show."""
 
 
 def back_up(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -44,6 +46,8 @@ def back_up(runtime: Runtime, arguments: Arguments) -> Rows:
     finally:
         with suppress(OSError):
             whole.unlink(missing_ok=True)
+    with runtime.database.write() as db:
+        meta.put(db, LAST_BACKUP, runtime.clock.now())
     return [{"file": str(target.resolve()), "bytes": target.stat().st_size, "revision": known_revisions()[-1]}]
 
 

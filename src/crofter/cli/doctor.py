@@ -7,25 +7,31 @@ import shutil
 import smtplib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
+from crofter import mail
+from crofter.cli.backups import LAST_BACKUP
 from crofter.cli.opening import opened_existing
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.cli.payment_warning import PRETENDED_PAYMENTS, pretends_payments
+from crofter.clock import DAY, HOUR
 from crofter.config import Settings, complaints
 from crofter.context import Runtime
+from crofter.db import meta
 from crofter.db.schema import SchemaError
+from crofter.drivers.mail import Smtp
 from crofter.engine import timekeeping
 from crofter.engine.heartbeat import standing
 from crofter.engine.metrics import overview
-from crofter.errors import Problem
+from crofter.errors import NoSpace, Problem
 
 FREE_BYTES = 1 << 30
 CLOCK_SECONDS = 5
 MAIL_SECONDS = 5
+MAIL_HOURS = 1
+BACKUP_DAYS = 2
 OLDEST_POSTGRESQL = 15
 
 
@@ -41,7 +47,7 @@ def examine(settings: Settings, arguments: Arguments) -> Rows:
     findings = [
         *_settings(settings),
         _disk(settings),
-        _mail(settings),
+        _mail(settings, arguments["mail_to"]),
         _payments(settings),
         *_host_certificates(settings),
     ]
@@ -49,6 +55,8 @@ def examine(settings: Settings, arguments: Arguments) -> Rows:
         runtime = opened_existing(settings)
     except (Problem, SchemaError, ValueError, OSError) as error:
         do = "start the database, or correct --data, --database or CROFTER_SECRET_KEY"
+        if isinstance(error, NoSpace):
+            do = "free some space where the database is"
         findings.append(Finding("database", False, str(error), do))
     else:
         try:
@@ -84,30 +92,30 @@ def _disk(settings: Settings) -> Finding:
     return Finding("disk", free >= FREE_BYTES, f"{free // (1 << 20)} MiB free in {folder}", do)
 
 
-def _mail(settings: Settings) -> Finding:
+def _mail(settings: Settings, recipient: str | None) -> Finding:
+    """Offer a mail to the mail server as far as its recipient, so that a refusal is seen before a customer sees it."""
     if settings.mail == "outbox":
         well = settings.sandbox
         return Finding("mail", well, "kept in the outbox, never sent", "set CROFTER_MAIL to smtp://… to send mails")
-    parts = urlsplit(settings.mail)
-    make: Callable[..., smtplib.SMTP] = smtplib.SMTP_SSL if parts.scheme == "smtps" else smtplib.SMTP
-    port = parts.port or (465 if parts.scheme == "smtps" else 587)
-    outcomes = [f"no answer within {MAIL_SECONDS} seconds"]
+    mailer = Smtp(settings.mail, settings.mail_from, timeout=MAIL_SECONDS)
+    outcomes = [(False, f"no answer within {MAIL_SECONDS} seconds")]
 
-    def ask() -> None:
+    def offer() -> None:
         try:
-            with make(parts.hostname or "", port, timeout=MAIL_SECONDS) as server:
-                server.noop()
-            outcomes.append("")
+            outcomes.append((True, f"would take a mail to {mailer.offer(recipient)}"))
+        except smtplib.SMTPResponseException as error:
+            refusal = error.smtp_error
+            outcomes.append((False, refusal if isinstance(refusal, str) else refusal.decode(errors="replace")))
         except (OSError, smtplib.SMTPException) as error:
-            outcomes.append(str(error) or type(error).__name__)
+            outcomes.append((False, str(error) or type(error).__name__))
 
     # The limit of a connection is for each piece of an answer, and a slow server sends many.
-    asking = threading.Thread(target=ask, name="mail", daemon=True)
-    asking.start()
-    asking.join(MAIL_SECONDS)
-    if wrong := outcomes[-1]:
-        return Finding("mail", False, f"{parts.hostname}:{port}: {wrong}", "see whether the mail server can be reached")
-    return Finding("mail", True, f"{parts.hostname}:{port} answers")
+    offering = threading.Thread(target=offer, name="mail", daemon=True)
+    offering.start()
+    offering.join(MAIL_SECONDS)
+    well, outcome = outcomes[-1]
+    do = "correct CROFTER_MAIL and CROFTER_MAIL_FROM, or name another recipient with --mail-to"
+    return Finding("mail", well, f"{mailer.place}: {outcome}", do)
 
 
 def _payments(settings: Settings) -> Finding:
@@ -122,9 +130,9 @@ def _host_certificates(settings: Settings) -> Iterator[Finding]:
     """When the certificates for connections to hosts end: from that day on no host can be reached."""
     if settings.folder is None or not (settings.folder / "hosts" / "cacert.pem").exists():
         return
-    from crofter.cli import host_certificates  # noqa: PLC0415 - only who has hosts of their own needs it
+    from crofter import certificates  # noqa: PLC0415 - only an installation with hosts of its own needs it
 
-    for certificate in host_certificates.known(settings.folder / "hosts"):
+    for certificate in certificates.known(settings.folder / "hosts"):
         do = "see the certificates in docs/hosts.md: crofter admin hosts certificate makes a new one"
         state = f"of {certificate.whose}, good until {certificate.ends:%Y-%m-%d}"
         yield Finding("certificate", not certificate.ends_soon, state, do)
@@ -151,8 +159,22 @@ def _inside(runtime: Runtime) -> Iterator[Finding]:
     yield Finding("clock", apart < CLOCK_SECONDS and not behind and not ahead, state, do)
     simulated = ": machines are simulated" if runtime.settings.driver == "simulated" else ""
     yield Finding("driver", True, f"{runtime.settings.driver}{simulated}")
+    yield from _waiting_mails(runtime)
     workers = f"{whole.workers} processes run operations"
     yield Finding("workers", whole.workers > 0, workers, "start crofter serve, or crofter work")
     yield Finding(
         "operations", not whole.stuck, f"{whole.stuck} stuck, {whole.failed} failed today", "see operations list"
     )
+
+
+def _waiting_mails(runtime: Runtime) -> Iterator[Finding]:
+    with runtime.database.read() as db:
+        amount, oldest = mail.waiting(db)
+        backup = meta.get(db, LAST_BACKUP)
+    now = runtime.clock.now()
+    hours = 0.0 if oldest is None else (now - oldest) / HOUR
+    state = f"{amount} wait to be sent, the oldest for {hours:.1f} hours" if amount else "none waits to be sent"
+    yield Finding("mails", hours < MAIL_HOURS, state, "see what the mail server says to the sender and recipients")
+    days = None if backup is None else (now - int(backup)) / DAY
+    taken = "none was taken by crofter admin backup" if days is None else f"the last one is {days:.1f} days old"
+    yield Finding("backup", days is None or days < BACKUP_DAYS, taken, "run crofter admin backup each day")

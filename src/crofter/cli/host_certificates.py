@@ -10,47 +10,20 @@ import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from crofter.certificates import ISSUED, MACHINES, Certificate
 from crofter.cli.operators import Rows
 
 AUTHORITY, CLIENT = "crofter hosts", "crofter"
 YEARS = timedelta(days=3650)
 LIFE = timedelta(days=825)
 _BITS = 3072
-MACHINES = "machines"
-"""A folder with the authority for machines that move from host to host."""
-ISSUED = "issued"
-"""A folder with the certificates of all hosts, without their keys, to see when they end."""
-
-
-class Certificate(NamedTuple):
-    whose: str
-    begins: datetime
-    ends: datetime
-
-    @classmethod
-    def of(cls, whose: str, file: Path) -> Certificate:
-        read = x509.load_pem_x509_certificate(file.read_bytes())
-        return cls(whose, read.not_valid_before_utc, read.not_valid_after_utc)
-
-    @property
-    def ends_soon(self) -> bool:
-        """Whether less than a quarter of its time is left."""
-        return datetime.now(UTC) > self.ends - (self.ends - self.begins) / 4
-
-
-def known(own: Path) -> list[Certificate]:
-    """The authority's, the server's own, and those of hosts."""
-    files = [("the authority", own / "cacert.pem"), ("the server", own / "clientcert.pem")]
-    files += [("the authority for machines", own / MACHINES / "cacert.pem")]
-    files += [(f"host {file.stem}", file) for file in sorted((own / ISSUED).glob("*.pem"))]
-    return [Certificate.of(whose, file) for whose, file in files if file.exists()]
 
 
 def make(own: Path, name: str, to: Path) -> Rows:

@@ -11,7 +11,7 @@ from psycopg import errors as pg
 
 from crofter.db.database import LockTaken, TransactionConflict
 from crofter.db.deadlines import NoAnswer
-from crofter.errors import Unavailable
+from crofter.errors import NoSpace, Unavailable
 
 SILENCE = 1.0
 """Seconds without an answer to anybody: then a statement that is not answered either means a server that is stopped."""
@@ -25,6 +25,8 @@ def raise_storage_fault(error: BaseException | None) -> None:
         raise TransactionConflict from error
     if isinstance(error, pg.LockNotAvailable):
         raise LockTaken from error
+    if isinstance(error, pg.DiskFull):
+        raise NoSpace from error
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *_INTERNAL)):
         raise Unavailable from error
 

@@ -21,7 +21,7 @@ from crofter.db.durability import RelaxedDurability
 from crofter.db.journal import Journal
 from crofter.db.session import DeferredWrite, Driver, Session
 from crofter.db.signals import Signals
-from crofter.errors import Unavailable
+from crofter.errors import NoSpace, Unavailable
 
 WRITE_WAIT = 2.0
 """Seconds a writer waits for the lock before the caller is told to come back later."""
@@ -169,7 +169,7 @@ class SqliteDatabase:
         except BaseException as error:
             self._writer_lock.release()
             if isinstance(error, (*_STORAGE_FAULTS, OSError)):
-                raise Unavailable from error
+                raise sqlite_file.unavailable(error) from error
             raise
         self._shared = shared
 
@@ -178,11 +178,11 @@ class SqliteDatabase:
         try:
             if error is None:
                 if not self._writer.in_transaction:
-                    raise Unavailable  # SQLite has given it up, as it does when the disk is full
+                    raise NoSpace  # SQLite has given it up, as it does when the disk is full
                 session.before_commit()
                 self._writer.execute("COMMIT")
         except _STORAGE_FAULTS as failure:
-            raise Unavailable from failure
+            raise sqlite_file.unavailable(failure) from failure
         finally:
             try:
                 if self._writer.in_transaction:
@@ -205,7 +205,7 @@ class SqliteDatabase:
         try:
             copy()
         except _STORAGE_FAULTS as error:
-            raise Unavailable from error
+            raise sqlite_file.unavailable(error) from error
         finally:
             self._writer_lock.release()
 
@@ -255,7 +255,7 @@ def _lock_file(path: Path) -> IO[str]:
 def _raise_unavailable(error: BaseException | None) -> None:
     """A full disk or a lock that is not ours makes the service unavailable; it is no bug."""
     if isinstance(error, _STORAGE_FAULTS):
-        raise Unavailable from error
+        raise sqlite_file.unavailable(error) from error
 
 
 # Blocks are classes here: each request opens one or two, and a generator costs several times as much.
@@ -324,7 +324,7 @@ class SharedTransaction(Batch):
         aborted = BatchAborted() if self.aborted else None
         self._database.end(error or self.lost or aborted, self._database.savepoint_session(self))
         if self.lost is not None:
-            raise Unavailable from self.lost
+            raise sqlite_file.unavailable(self.lost) from self.lost
         if aborted is not None:
             raise aborted
         if error is None:
@@ -361,7 +361,7 @@ class Savepoint:
         self._shared.open = False
         if not self._connection.in_transaction:
             # A full disk takes the writes before this one with it.
-            self._shared.lost = error or Unavailable()
+            self._shared.lost = error or NoSpace()
         elif error is not None:
             self._undo()
         else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
 
 import apsw
 
-from crofter.errors import Unavailable
+from crofter.errors import NoSpace, Unavailable
 
 LOCK = "crofter.lock"
 SIGNS = ("secret.key", LOCK, "crofter.db-wal")
@@ -89,6 +90,12 @@ def sync(place: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def unavailable(error: BaseException) -> Unavailable:
+    """Return what callers are told of a fault of the storage."""
+    full = isinstance(error, (apsw.FullError, NoSpace)) or getattr(error, "errno", None) == errno.ENOSPC
+    return NoSpace() if full else Unavailable()
 
 
 def described(error: apsw.Error) -> str:

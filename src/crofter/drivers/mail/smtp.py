@@ -5,6 +5,7 @@ from __future__ import annotations
 import smtplib
 import ssl
 from email.message import EmailMessage
+from email.utils import formatdate, parseaddr
 from urllib.parse import unquote, urlsplit
 
 from crofter.drivers.mail.contract import Mail, Undeliverable
@@ -18,7 +19,9 @@ _FOR_GOOD = range(500, 600)
 class Smtp:
     """``address`` is ``smtp://user:password@host:port`` or ``smtps://…``; unencrypted mail is never sent."""
 
-    def __init__(self, address: str, sender: str, context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, address: str, sender: str, context: ssl.SSLContext | None = None, timeout: float = TIMEOUT
+    ) -> None:
         parts = urlsplit(address)
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError("a mail server is smtp://host or smtps://host")
@@ -27,6 +30,26 @@ class Smtp:
         self._user, self._password = unquote(parts.username or ""), unquote(parts.password or "")
         self._sender = sender
         self._context = context or ssl.create_default_context()
+        self._timeout = timeout
+
+    @property
+    def place(self) -> str:
+        """Host and port of the mail server."""
+        return f"{self._host}:{self._port}"
+
+    def offer(self, recipient: str | None = None) -> str:
+        """Go as far as the recipient of a mail, and send none. Return the address; raise if the server refuses.
+
+        Without a recipient, the sender writes to itself.
+        """
+        sender = parseaddr(self._sender)[1]
+        with self._connected() as server:
+            server.ehlo_or_helo_if_needed()
+            for code, answer in (server.mail(sender), server.rcpt(recipient or sender)):
+                if code >= 300:
+                    raise smtplib.SMTPResponseException(code, f"{code} {answer.decode(errors='replace')}")
+            server.rset()
+        return recipient or sender
 
     def send(self, mail: Mail) -> None:
         try:
@@ -47,9 +70,11 @@ class Smtp:
 
     def _connected(self) -> smtplib.SMTP:
         if self._immediately:
-            server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=TIMEOUT, context=self._context)
+            server: smtplib.SMTP = smtplib.SMTP_SSL(
+                self._host, self._port, timeout=self._timeout, context=self._context
+            )
         else:
-            server = smtplib.SMTP(self._host, self._port, timeout=TIMEOUT)
+            server = smtplib.SMTP(self._host, self._port, timeout=self._timeout)
             server.starttls(context=self._context)
         if self._user:
             server.login(self._user, self._password)
@@ -60,6 +85,7 @@ class Smtp:
         message["From"] = self._sender
         message["To"] = mail.to
         message["Subject"] = mail.subject
+        message["Date"] = formatdate(usegmt=True)
         message["Message-ID"] = mail.message_id
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(mail.text)
