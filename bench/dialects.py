@@ -18,7 +18,32 @@ MOST = 1.15
 """Times the CPU of a request to a server without a dialect."""
 ALIAS = "/v4/machines"
 WORDS_ALONE = f'[words]\ncompute = "{WORD}"\n'
-WITH_RULES = f"""{WORDS_ALONE}
+LISTED = "compute/instances compute/types regions images volumes domains nodebalancers tags".split()
+MANY_RULES = "".join(
+    f"""
+[[answers]]
+path = "/v4/{path}"
+method = "GET"
+field = "data[].{field}"
+add = 0
+"""
+    for path in LISTED
+    for field in (*(f"added_{number}" for number in range(6)), *(f"made.inner_{number}" for number in range(6)))
+)
+"""As many as a dialect has that follows another version closely: fields of objects, and of objects that are made."""
+WITH_RULES = f"""{WORDS_ALONE}{MANY_RULES}
+[[answers]]
+path = "/v4/compute/instances"
+field = "data[].status"
+while = "compute_resize"
+value = "resizing"
+
+[[answers]]
+path = "/v4/compute/instances/{{computeId}}"
+field = "status"
+while = "compute_resize"
+value = "resizing"
+
 [[answers]]
 path = "/v4/compute/instances/{{computeId}}"
 field = "lke_cluster_id"

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
+from msgspec import Raw
 
 from crofter.cli.serve import serve
 from crofter.config import load as settings
 from crofter.dialect import DialectError
 from crofter.dialect.file import MOUNTED, load
+from crofter.dialect.inserts import Inserts
+from crofter.dialect.rules import Rule, Tree
 from crofter.edge.app import App
+from crofter.edge.openapi.recorded import recorded
 from crofter.registry import ENDPOINTS
 from tests import disguise
 from tests.cloud import Cloud
@@ -348,6 +353,36 @@ def test_without_a_dialect_there_is_nothing_of_it() -> None:
 def test_paths_beside_the_interface_cannot_be_aliases(cloud: Cloud) -> None:
     assert set(cloud.application.app.parts.mounts) <= set(MOUNTED)
 
+
+def test_added_fields_are_inserted_without_reading_the_objects() -> None:
+    """With the same result as if the objects were read; only what depends on their values is left to that."""
+    [endpoint] = [each for each in ENDPOINTS if each.name == "list_instances"]
+    fields = ("data", "[]")
+    rules = [
+        Rule((*fields, "status"), (*fields, "status"), "while", Raw(b'"x"'), "compute_resize"),
+        Rule((*fields, "hypervisor"), (*fields, "hypervisor"), "list"),
+        *(Rule((*fields, *names), (*fields, *names), "add", Raw(b"7")) for names in ADDED),
+        Rule((*fields, "hypervisor", "a"), (*fields, "hypervisor", "a"), "add", Raw(b"0")),
+    ]
+    inserts = Inserts(rules, endpoint.answers, None)
+    assert inserts.rest == [*rules[:2], rules[-1]]
+    answer: Any = recorded("list_instances").answer
+    instance = answer["data"][0]
+    body = msgspec.json.encode(answer)
+    events: list[dict[str, set[str]]] = [{}, {"compute_resize": {f"/v4/compute/instances/{instance['id']}"}}]
+    for under_way in events:
+        by_reading = Tree(rules).apply(body, "/v4/compute/instances", under_way)
+        by_inserts = Tree(inserts.rest).apply(inserts.apply(body), "/v4/compute/instances", under_way)
+        assert json.loads(by_inserts) == json.loads(by_reading)
+        shown = json.loads(by_inserts)["data"][0]
+        assert shown["placement"] == {"group": 7, "zone": {"name": 7}}
+        assert (shown["hypervisor"], shown["status"]) == (
+            [instance["hypervisor"]],
+            "x" if under_way else instance["status"],
+        )
+
+
+ADDED = (("plain",), ("placement", "group"), ("placement", "zone", "name"), ("placement", "group"))
 
 WRONG = [
     ("[words\n", 1, "not TOML"),

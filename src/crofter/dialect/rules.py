@@ -45,7 +45,9 @@ class Tree:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.actions = tuple(dict.fromkeys(rule.action for rule in rules if rule.action))
-        self._only_while = all(rule.does == "while" for rule in rules)
+        always = [rule for rule in rules if rule.does != "while"]
+        self._idle = Tree(always) if always and self.actions else None
+        """The other rules, for when nothing is under way: objects that only these rules are about are not read then."""
         self._root = _Branch()
         for rule in rules:
             branch = self._root
@@ -56,8 +58,8 @@ class Tree:
 
     def apply(self, body: bytes, path: str, under_way: Mapping[str, Set[str]]) -> bytes:
         """``path`` is that of the request; below it are the objects of a list, by their ids."""
-        if self._only_while and not under_way:
-            return body
+        if self.actions and not under_way:
+            return body if self._idle is None else self._idle.apply(body, path, under_way)
         return bytes(self._root.apply(Raw(body), _Place(path, under_way)))
 
 
