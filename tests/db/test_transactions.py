@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from crofter.db import Database, Duplicate, Session, meta, query
+from crofter.db import Database, Duplicate, Session, meta, query, sqlite_file
 from crofter.db.database import BatchAborted
 from crofter.db.sql import bindparam, select
 from crofter.db.sqlite import SqliteDatabase
@@ -206,6 +206,13 @@ def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: Sqlite
     limit_pages(sqlite_database, 10_000)
     add(sqlite_database, "space again")
     assert names(sqlite_database) == ["space again"]
+
+
+def test_a_database_on_a_full_disk_is_not_said_to_be_damaged() -> None:
+    nowhere = Path("/proc/crofter.db")  # a file system without space
+    error = sqlite_file.unusable(nowhere, apsw.IOError("disk I/O error"))
+    assert isinstance(error, NoSpace)
+    assert str(error) == "cannot use the database /proc/crofter.db: its disk is full; free some space"
 
 
 class Broken:

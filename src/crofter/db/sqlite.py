@@ -78,7 +78,7 @@ class SqliteDatabase:
             if not beside:
                 sqlite_file.check(self._writer)
         except apsw.Error as error:
-            raise Unavailable(f"cannot use the database {self.path}: {sqlite_file.described(error)}") from error
+            raise sqlite_file.unusable(self.path, error) from error
         self._file_id = _file_id(self.path)
         self._shared: SharedTransaction | None = None
         self._relaxed = RelaxedDurability()

@@ -98,6 +98,18 @@ def unavailable(error: BaseException) -> Unavailable:
     return NoSpace() if full else Unavailable()
 
 
+def unusable(path: Path, error: apsw.Error) -> Unavailable:
+    """Return what an operator is told of a database that cannot be opened."""
+    # SQLite needs some pages beside the file, and calls a disk without space for them an I/O error.
+    full = isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and not _has_space(path.parent))
+    reason = "its disk is full; free some space" if full else described(error)
+    return (NoSpace if full else Unavailable)(f"cannot use the database {path}: {reason}")
+
+
+def _has_space(folder: Path) -> bool:
+    return os.statvfs(folder).f_bavail > 0
+
+
 def described(error: apsw.Error) -> str:
     """What is wrong, in words for an operator."""
     if isinstance(error, apsw.CorruptError):
