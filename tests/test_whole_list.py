@@ -160,6 +160,7 @@ def test_generated_files_that_are_missing_are_named(tmp_path: Path) -> None:
         "COVERAGE.md",
         "src/crofter/client/commands.json",
         "docs/works-with.md",
+        "docs/guides/scopes.md",
         "tests/db/landed_migrations.txt",
     ]
 

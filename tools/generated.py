@@ -15,7 +15,7 @@ if __name__ == "__main__":
 
 from crofter.edge import openapi  # noqa: E402
 from crofter.registry import ENDPOINTS  # noqa: E402
-from tools import commands, coverage, schema, works_with  # noqa: E402
+from tools import commands, coverage, schema, scopes, works_with  # noqa: E402
 
 
 def files() -> dict[str, str]:
@@ -25,6 +25,7 @@ def files() -> dict[str, str]:
         "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.documented(ENDPOINTS)),
         commands.FILE: commands.render(json.loads(openapi.render(ENDPOINTS))),
         works_with.FILE: works_with.render(),
+        scopes.FILE: scopes.render(ENDPOINTS),
         schema.FILE: schema.render(),
     }
 
