@@ -17,6 +17,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,11 +114,14 @@ def own() -> dict[str, str]:
 
 
 def test_an_image_without_settings_serves_a_sandbox_and_prints_how_to_call_it(own: dict[str, str]) -> None:
-    with subprocess.Popen(
-        [CROFTER, *command(only("CMD"))[1:]], env=environment(**own), stdout=subprocess.PIPE, text=True
-    ) as process:
+    words = [CROFTER, *command(only("CMD"))[1:]]
+    with (
+        subprocess.Popen(words, env=environment(**own), stdout=subprocess.PIPE, text=True) as process,
+        ExitStack() as stack,
+    ):
         assert process.stdout is not None
-        shown = "".join(iter(process.stdout.readline, "")) if process.poll() is not None else ""
+        stack.callback(process.kill)  # not waited for at a failure
+        shown = ""
         while "try:" not in shown and (line := process.stdout.readline()):
             shown += line
         key, url, token = (
@@ -130,6 +134,8 @@ def test_an_image_without_settings_serves_a_sandbox_and_prints_how_to_call_it(ow
             assert client.post("/_sandbox/accounts", json={}).status_code == 401
             made = client.post("/_sandbox/accounts", json={}, headers={"X-Sandbox-Key": key[1]})
             assert made.status_code == 200, made.text
+        checked = run_here("health", env={**own, "CROFTER_PORT": url[1].rpartition(":")[2]})
+        assert (checked.returncode, checked.stderr) == (0, "")
         process.terminate()
         assert process.wait(30) == 0
 
@@ -304,6 +310,7 @@ def test_the_steps_of_the_image_give_a_server_that_its_health_check_finds_health
 def _key_and_host_are_asked_for(url: str, key: str) -> None:
     with httpx2.Client(base_url=url, timeout=60) as client:
         assert client.get("/v4/regions").status_code == 200
+        assert "@mantine/core" in client.get("/console/licences.txt").raise_for_status().text
         assert "The console is not built" not in client.get("/console/").raise_for_status().text
         assert client.post("/_sandbox/accounts", json={}).status_code == 401
         with_key = {"X-Sandbox-Key": key}
