@@ -4,9 +4,9 @@ ENV UV_PROJECT_ENVIRONMENT=/opt/crofter UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=ne
 RUN pip install --no-cache-dir --disable-pip-version-check uv==0.13.7
 WORKDIR /src
 COPY pyproject.toml uv.lock README.md LICENSE ./
-COPY tools/wheel.py tools/console.py tools/node.py ./tools/
+COPY tools/wheel.py tools/console.py tools/node.py tools/npm_packages.py ./tools/
 COPY console ./console
-RUN uv run --locked --only-group console python tools/console.py && test -f console/dist/index.html
+RUN uv run --locked --only-group console python tools/console.py && test -f console/dist/licences.txt
 COPY src ./src
 RUN uv sync --locked --no-dev --extra pdf --extra postgres --no-editable --compile-bytecode --no-cache \
  && /opt/crofter/bin/python -m crofter.statements

@@ -112,6 +112,7 @@ soak: setup statements ## everything on both databases, with long storms, in pie
 sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as CycloneDX
 	@mkdir -p dist
 	$(UV) export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/crofter.cdx.json
+	$(PYTHON) tools/npm_packages.py dist/crofter.cdx.json
 
 docs: setup ## build the documentation site, with search, into dist/site
 	NO_MKDOCS_2_WARNING=1 $(RUN)mkdocs build --strict

@@ -98,6 +98,7 @@ def test_the_image_without_settings_is_a_sandbox(engine: Engine) -> None:
             assert client.get("/v4/profile", headers={"Authorization": f"Bearer {token[1]}"}).status_code == 200
             made = client.post("/_sandbox/accounts", json={}, headers={"X-Sandbox-Key": key[1]})
             assert made.status_code == 200, made.text
+            assert "@mantine/core" in client.get("/console/licences.txt").raise_for_status().text
             assert "The console is not built" not in client.get("/console/").raise_for_status().text
 
 

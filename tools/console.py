@@ -14,10 +14,11 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools import node
+from tools import node, npm_packages
 
 CONSOLE = Path(__file__).parents[1] / "console"
 BUILT = CONSOLE / "dist" / "index.html"
+LICENCES = CONSOLE / "dist" / "licences.txt"
 INSTALLED = CONSOLE / "node_modules" / ".package-lock.json"
 PATIENCE = 300
 
@@ -29,7 +30,11 @@ def sources() -> Iterator[Path]:
 
 
 def is_built() -> bool:
-    return BUILT.is_file() and BUILT.stat().st_mtime >= max(path.stat().st_mtime for path in sources())
+    return (
+        LICENCES.is_file()
+        and BUILT.is_file()
+        and BUILT.stat().st_mtime >= max(path.stat().st_mtime for path in sources())
+    )
 
 
 def is_installed(*, checking: bool) -> bool:
@@ -53,6 +58,7 @@ def build(*, checking: bool = False) -> str:
     for step in steps:
         if problem := _run(step):
             return problem
+    LICENCES.write_text(npm_packages.licence_texts(), encoding="utf-8")
     os.utime(BUILT)
     return ""
 
