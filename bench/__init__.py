@@ -1,1 +1,1 @@
-"""What `make bench` runs: CPU per request against a ceiling, growth with the account, start and memory."""
+"""Benchmarks of `make bench`: CPU per request against a ceiling, growth with the account, start and memory."""

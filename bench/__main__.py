@@ -52,7 +52,7 @@ def speed(store: Store, effort: Effort, folder: Path, asked: Sequence[StepContex
     numbers = itertools.count(1)
     server = store.server()
     try:
-        # What a request orders is done when the clock goes on: its steps have a figure of their own.
+        # The work of a request is done after the clock resumes: its steps are measured separately.
         accounts.asked(server, "POST", "/_sandbox/clock/freeze")
         if store.database:
             asked = [

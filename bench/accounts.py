@@ -1,4 +1,4 @@
-"""Further accounts on a server that is measured, and what only a sandbox can be asked for."""
+"""Additional accounts on a measured server, and calls of the sandbox API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCOUNTS = 8
 
 
 def asked(server: Server, method: str, path: str, token: str = TOKEN, body: Any = None) -> Any:
-    """What the server answers to one request."""
+    """Return the response to a request."""
     content = json.dumps(body or {}).encode() if method != "GET" else b""
     answer = client.send(server.port, request(method, path, token, body=content))
     if answer.status != 200:

@@ -1,4 +1,4 @@
-"""The smallest server anybody would write: uvicorn and Starlette with one route, to compare start-up with."""
+"""Minimal server for comparison of the start: uvicorn and Starlette with one route."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def request(method: str, path: str, token: str, *, filter: str | None = None, bo
 
 
 def send(port: int, content: bytes) -> Response:
-    """One request on a connection of its own."""
+    """Send a request on a new connection."""
     with _runner() as runner:
         return runner.run(_once(port, content))
 

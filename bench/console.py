@@ -66,11 +66,11 @@ WATCH = """(() => {
     if (rows >= 100) observer.disconnect();
   }).observe(document, { subtree: true, childList: true });
 })()"""
-"""The tab tells how many rows have been painted: to ask it again and again would be a part of what is measured."""
+"""The tab reports the number of painted rows: polling would be part of the measurement."""
 
 
 class Tab:
-    """One that is watched."""
+    """A monitored tab."""
 
     def __init__(self, browser: Browser, server: Server, password: str) -> None:
         self.root = f"http://127.0.0.1:{server.port}/console"
@@ -169,7 +169,7 @@ def _state(page: Page) -> None:
 
 
 def _redraw(page: Page, watched: CDPSession) -> tuple[float, float]:
-    """By choosing it."""
+    """Redraw by a selection."""
     return measured(page, watched, lambda: page.locator("tbody input").first.check(), "tr[data-picked]")
 
 

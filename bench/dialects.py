@@ -1,4 +1,4 @@
-"""What a dialect costs: the same requests to a server that speaks none and to one that does, in turns."""
+"""Cost of a dialect: the same requests to a server without and with a dialect, in turns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.table import Verdict, render
 from bench.work import WORK, StepContext, get
 
 WORD = "quibble"
-"""As long as the word it stands for, so that as many bytes are sent."""
+"""A word of the same length as the interface's, so that the number of bytes is equal."""
 MOST = 1.15
 """Times the CPU of a request to a server without a dialect."""
 ALIAS = "/v4/machines"
@@ -30,7 +30,7 @@ add = 0
     for path in LISTED
     for field in (*(f"added_{number}" for number in range(6)), *(f"made.inner_{number}" for number in range(6)))
 )
-"""As many as a dialect has that follows another version closely: fields of objects, and of objects that are made."""
+"""Number of rules of a dialect that follows another version closely: fields of objects, also of created ones."""
 WITH_RULES = f"""{WORDS_ALONE}{MANY_RULES}
 [[answers]]
 path = "/v4/compute/instances"

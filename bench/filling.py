@@ -13,9 +13,9 @@ from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 
 ACCOUNT, USER = 1, 1
 RARE = 1000
-"""One event in so many is about the entity that the selective filter asks for."""
+"""Share of the events about the entity that the selective filter names."""
 FEW = 50
-"""So many instances are in the region and carry the tag that are rare, however large the account is."""
+"""Number of instances in the rare region and with the rare tag, in every size of account."""
 RARE_REGION, RARE_TAG, COMMON_TAG = "us-west", "filled-1", "filled-2"
 HOSTS = code_of("us-east") * BLOCK + 1
 """Where the simulated hosts of a region begin."""
@@ -37,7 +37,7 @@ SELECT {account}, 'filled-' || n, '', CASE WHEN n <= {few} THEN '{rare_region}' 
        {yes}, {no}, {created}, {created}, {hosts} + n % 200, {no}
 FROM {numbers}
 """
-# The numbers of what is filled are those of the rows: nobody else has made any before.
+# Ids of filled rows equal the row numbers: the tables were empty.
 _ADDRESSES = """
 INSERT INTO address (address, account_id, instance_id, region, public, position, created)
 SELECT '10.' || (n / 65536) || '.' || (n / 256 % 256) || '.' || (n % 256), {account}, n,
@@ -122,7 +122,7 @@ def fill_sqlite(folder: Path, present: int, rows: int) -> None:
 
 
 def fill_events(folder: Path, present: int, rows: int) -> None:
-    """More of them than of anything else."""
+    """Fill events, the largest table."""
     connection = apsw.Connection(str(folder / "crofter.db"))
     with connection:
         connection.execute(_statements(_SQLITE)[0], (present, rows))

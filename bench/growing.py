@@ -1,4 +1,4 @@
-"""What grows all the same: lists of restricted users, the month's bill of a large account, plans; on SQLite."""
+"""Costs that grow with the account: lists of restricted users, the month's bill, plans; on SQLite."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _planned(folder: Path, effort: Effort) -> list[list[str]]:
 
 
 def _billed(folder: Path, amount: int) -> list[list[str]]:
-    """The end of a month, and how long somebody else who writes meanwhile waits at most."""
+    """Measure the end of a month, and the longest delay of other writers meanwhile."""
     server = Store(folder / "billed").server()
     try:
         asked(server, "POST", "/_sandbox/clock/freeze")

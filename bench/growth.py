@@ -1,4 +1,4 @@
-"""What requests cost in accounts of several sizes."""
+"""Cost of requests in accounts of several sizes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Resources that are measured alike: view one, list 100, create, and lists and filters while their rows grow.
+"""Resources measured alike: view, list 100, create, and lists and filters with growing tables.
 
-One object of each is created through the interface, and its row is copied with whatever must differ. So nothing here
-follows the columns of their tables, and what a kind needs is one entry of ``KINDS``.
+An object of each kind is created through the interface, and its row is copied with the necessary differences. So this
+module does not depend on the columns, and each kind needs a single entry of ``KINDS``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     differs: Mapping[str, str]
     """Columns that are not as in the row that is copied, in SQL; ``n`` is the number of the row."""
     filters: Mapping[str, str]
-    """What is filtered for, by how it is called; each finds few."""
+    """Filters by name; each matches few rows."""
     parent: tuple[str, Mapping[str, Any]] | None = None
 
 
@@ -76,7 +76,7 @@ KINDS = (
 
 
 def served() -> list[Kind]:
-    """Those that this server has."""
+    """Return the kinds that this server has."""
     paths = {
         f"/v4/{endpoint.path}".replace("{domain_id}", "{parent}") for endpoint in ENDPOINTS if endpoint.method == "POST"
     }
@@ -87,12 +87,12 @@ def served() -> list[Kind]:
 
 
 def stores(folder: Path, sizes: Sequence[int], kinds: Sequence[Kind]) -> tuple[list[Store], list[Made]]:
-    """One store for each size, each with so many objects of every kind."""
+    """Yield a store for each size, with that many objects of every kind."""
     growing = Store(folder / "kinds")
     server = growing.server()
     try:
         made = [_made(server, kind) for kind in kinds]
-        _post(server, "/_sandbox/settle", {})  # what is copied is as it stays
+        _post(server, "/_sandbox/settle", {})  # rows are copied in their final state
     finally:
         server.stop()
     filled = []
@@ -155,7 +155,7 @@ def _recount(connection: apsw.Connection, table: str) -> None:
         )
 
 
-# ---- what is asked --------------------------------------------------------------------------------------------------
+# requests
 
 
 def work(made: Sequence[Made]) -> list[StepContext]:

@@ -18,7 +18,7 @@ PAGE = 500
 LOOK = 0.2
 """Seconds between two looks at whether all of them run."""
 OPERATIONS = 2
-"""Of each instance: it is created, and booted."""
+"""Operations per instance: creation and boot."""
 
 
 class Cost(NamedTuple):
@@ -62,7 +62,7 @@ def _cost(store: Store, size: int, amount: int) -> Cost:
 
 
 def _let_nothing_wait(server: Server) -> None:
-    """What is measured is the server; how long a hypervisor would take is none of its doing."""
+    """Set all durations to zero: the server is measured, not the hypervisor."""
     body = json.dumps({"*": {"seconds": 0}}).encode()
     answer = client.send(server.port, client.request("PUT", "/_sandbox/transitions", TOKEN, body=body))
     assert answer.status == 200, answer

@@ -1,4 +1,4 @@
-"""What a process costs the machine: CPU time to the nanosecond, resident memory."""
+"""Resources of a process: CPU time in nanoseconds, and resident memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 def _cpu_seconds(pid: int) -> float:
     clock = ctypes.c_int()
     if _libc.clock_getcpuclockid(pid, ctypes.byref(clock)):
-        return 0.0  # it has ended
+        return 0.0  # the process has ended
     return time.clock_gettime(clock.value)
 
 

@@ -1,7 +1,7 @@
-"""Real machines beside what they are made of: the same instance by the interface, by plain calls of libvirt, and booted
-by plain QEMU, in turns and in one run. ``python -m bench.machines`` writes docs/machine-times.md.
+"""Real machines against their parts: the same instance through the interface, by plain libvirt calls, and by plain
+QEMU, in turns in a run. ``python -m bench.machines`` writes docs/machine-times.md.
 
-Whoever waits signs in by SSH as soon as that works. Images and kernels are on the host before the first turn.
+The time ends with the first successful SSH sign-in. Images and kernels are on the host before the first turn.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from crofter.drivers.hypervisor.libvirt.media import MB, Media
 from crofter.drivers.hypervisor.specs import Seed
 
 TARGET = 1.2
-"""What creating may take at most, as many times of what plain calls of libvirt take."""
+"""Maximum duration of a creation, as a multiple of plain libvirt calls."""
 MEMORY, DISK, SWAP = 1024, 25088, 512
 """MB of the plan g6-nanode-1."""
 PATIENCE = 0.7
-"""Seconds after which a guest that has not answered is asked anew. Times are as coarse as this."""
+"""Seconds between SSH attempts, which is the precision of the times."""
 PLAIN = 9
 """The plain machine's port, counted as those of instances are, of which there are fewer."""
 HEAD = """\
@@ -58,7 +58,7 @@ only one. Measure again on a machine that does nothing else.
 
 
 class Plain:
-    """What the interface does for an instance, by calls of libvirt alone and by QEMU alone."""
+    """Creates the same instance by libvirt calls alone, and by QEMU alone."""
 
     def __init__(self, real_cloud: RealCloud) -> None:
         self._cloud = real_cloud
@@ -131,7 +131,7 @@ class Plain:
         )
         wanted = MachineXml("bench-helper", str(uuid.uuid4()), 0, self._platform, 256, 1, drives, boot, helper=True)
         domain = self._connection.createXML(domain_xml.machine(wanted), 0)
-        with suppress(LibvirtError):  # it is gone as soon as it is off
+        with suppress(LibvirtError):  # gone as soon as the machine is off
             while domain.isActive():
                 time.sleep(0.05)
 
@@ -169,7 +169,7 @@ def until_ssh(real_cloud: RealCloud, port: int, begin: Callable[[], Any]) -> flo
 
 
 class Interface:
-    """An instance as anybody makes one."""
+    """An instance created through the interface."""
 
     def __init__(self, real_cloud: RealCloud) -> None:
         self._cloud = real_cloud
@@ -177,7 +177,7 @@ class Interface:
 
     @property
     def port(self) -> int:
-        """Of the next instance."""
+        """Return the port of the next instance."""
         return self._cloud.forward(next(iter(self._cloud.daemons.regions))) + self._count + 1
 
     def create(self) -> None:
@@ -270,7 +270,7 @@ def _ratios(times: dict[str, list[float]], name: str, other: str) -> list[float]
 
 
 def _is_decided(turns: list[float]) -> bool:
-    """Whether all turns say the same of the target."""
+    """True if all turns agree about the target."""
     return len({ratio <= TARGET for ratio in turns}) == 1
 
 

@@ -17,9 +17,9 @@ class Effort(NamedTuple):
 
     rounds: int
     seconds: float
-    """CPU time of one candidate in one round, roughly."""
+    """Approximate CPU seconds of a candidate per round."""
     most: int
-    """Requests in one round, at most."""
+    """Maximum number of requests per round."""
     warm_up: int
     """Requests that come before, to see how many fill a round."""
 
@@ -45,7 +45,7 @@ def microseconds(candidates: Sequence[Candidate], effort: Effort, numbers: Itera
 
 
 def _amount(candidate: Candidate, effort: Effort, numbers: Iterator[int]) -> int:
-    """As many requests as fill a round; the first ones also warm up."""
+    """Return the number of requests that fill a round; the first ones are also the warm-up."""
     cost = _cost(candidate, effort.warm_up, numbers).both
     if cost < 50_000:
         cost = _cost(candidate, effort.warm_up * 4, numbers).both

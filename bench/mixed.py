@@ -19,11 +19,11 @@ CONNECTIONS = (8, 32)
 PROCESSES = 2
 """API processes where the database allows for more than one."""
 PERIOD = 20
-"""Of so many requests one creates and three list."""
+"""Number of requests of which one creates and three list."""
 
 
 def mixed(store: Store, effort: Effort, amount: int) -> tuple[str, list[Verdict]]:
-    """Requests per second depend on whatever else the machine does; compare them within one run only."""
+    """Measure requests per second, which depend on other load: comparable within a run only."""
     processes = PROCESSES if store.database else 1
     server = store.server(processes=processes)
     try:
@@ -41,7 +41,7 @@ def _mixture(tokens: list[str]) -> Make:
 
     def make(number: int) -> bytes:
         place = number % PERIOD
-        # Who creates next must not follow from who created last: the accounts take turns by the round.
+        # Accounts create in turns: the next creator must not follow from the last.
         return create(number // PERIOD) if place == 0 else (listed if place % 5 == 0 else view)(number)
 
     return make

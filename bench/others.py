@@ -1,7 +1,7 @@
-"""Other clouds for tests, where they are installed, asked for what comes nearest: a machine, 100 of them, a new one.
+"""Other test clouds, if installed, with their closest equivalents: a machine, a list of 100, a creation.
 
-moto (Python) answers in EC2's words and keeps its machines in memory. Prism (Node) makes answers up from our own
-openapi.json and keeps nothing. Both do less than ours, so no target hangs on them.
+moto (Python) uses EC2's interface and keeps machines in memory. Prism (Node) invents responses from our openapi.json
+and keeps nothing. Both do less than crofter, so no target depends on them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _CREDENTIAL = "any/20260101/us-east-1/ec2/aws4_request"
 class Other(NamedTuple):
     name: str
     command: Callable[[int], list[str]]
-    """What serves on this port."""
+    """Returns the command that serves on a port."""
     asked: Callable[[int], tuple[Make, Make, Make]]
-    """What the server on this port is asked, once it has what it is asked for."""
+    """Returns the requests to the server on a port, once its objects exist."""
 
 
 def installed(python: str | None) -> list[Other]:
@@ -50,7 +50,7 @@ def has(python: str, modules: str) -> bool:
 
 @contextmanager
 def serving(other: Other) -> Iterator[tuple[int, Callable[[], list[int]]]]:
-    """Its port, and its processes."""
+    """Yield the port and the processes of a server."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -60,7 +60,7 @@ def _cost(port: int, pids: object, make: Make, effort: Effort, most: int = 200) 
     assert callable(pids)
     numbers: Iterator[int] = itertools.count(500_000)
     amount = min(effort.most, most)
-    # One after the other: a textbook's transactions fail when others write at the same time.
+    # Sequential: the textbook's transactions fail under concurrent writes.
     client.load(port, make, numbers, min(20, amount), connections=1)
     costs = []
     for _ in range(effort.rounds):

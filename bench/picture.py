@@ -10,7 +10,7 @@ WIDTH, HEIGHT = 860, 420
 LEFT, TOP, RIGHT, BOTTOM = 70, 30, 330, 50
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22")
 Series = Mapping[str, Sequence[tuple[int, float]]]
-"""By name, microseconds for each number of rows."""
+"""Microseconds by number of rows, for each name."""
 
 
 def draw(title: str, series: Series) -> str:

@@ -142,7 +142,7 @@ def _fill(runtime: Runtime, size: int, port: int, *, at_once: bool = False) -> N
                     enqueue(ctx, rounds.ROUND, rounds.around(made))
 
 
-# ---- what is looked at ----------------------------------------------------------------------------------------------
+# probes
 
 
 class Target:

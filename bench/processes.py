@@ -19,7 +19,7 @@ from bench import client, machine
 from bench.ceiling import ADDED_BY_SERVER, Recorded
 
 COMPILED = str(Path(tempfile.gettempdir()) / "crofter-bench-bytecode")
-"""As on a server that has started before: nothing is compiled at the start. The first round fills it."""
+"""Bytecode as on a server that has started before. The first round fills the folder."""
 TOKEN = "the-token-of-the-benchmark-user"
 
 
@@ -34,14 +34,14 @@ class Cpu(NamedTuple):
         return self.server + self.database
 
     def since(self, before: Cpu, amount: int) -> Cpu:
-        """What each of so many requests has taken since, in microseconds."""
+        """Return the use of each of ``amount`` requests since ``before``, in microseconds."""
         return Cpu(
             (self.server - before.server) / amount * 1_000_000, (self.database - before.database) / amount * 1_000_000
         )
 
 
 class Server:
-    """A process that prints where it serves."""
+    """Process of a server that prints its address at the start."""
 
     def __init__(self, command: list[str], helpers: Callable[[], list[int]] = list) -> None:
         environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN, "PYTHONPYCACHEPREFIX": COMPILED}
@@ -60,17 +60,17 @@ class Server:
         raise RuntimeError(f"the server ended with {self._process.wait()}")
 
     def seconds_to_first_answer(self) -> float:
-        """Since the process was asked for; to be called at once."""
+        """Return the seconds from the start of the process to the first response; call without delay."""
         answer = client.send(self.port, client.request("GET", "/v4/regions", TOKEN))
         assert answer.status == 200, answer
         return time.perf_counter() - self._began
 
     def cpu_seconds(self) -> Cpu:
-        """Of this process and those that it has started, and of those that work for it."""
+        """Return the CPU time of this process with its children, and of its helpers."""
         return Cpu(machine.cpu_seconds(self.pids()), machine.cpu_seconds(self._helpers()))
 
     def pids(self) -> list[int]:
-        """The process, and those that it has started."""
+        """Return the process ids of the server and of all child processes."""
         return [self._process.pid, *machine.children(self._process.pid)]
 
     @property

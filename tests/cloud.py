@@ -26,20 +26,20 @@ from tests.recorder import Record, Watch
 ADMIN = "the-token-of-the-first-user"
 
 RECORD = Record()
-"""What the endpoints of all clouds of this process have answered, and the events that they have left."""
+"""Responses and events of all clouds of this process."""
 _watches: list[Watch] = []
 _wrong: list[str] = []
 
-# A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
+# A slow test machine must not cause refusals; tests of timeouts set their own values.
 sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = write_queue.CROWDED_SECONDS = 20.0
 turns.MAX_WAIT_SECONDS = group_reads.MAX_QUEUE_SECONDS = deadlines.CALLER_SECONDS = deadlines.TOLD_SECONDS = 20.0
 postgres.LOCK_TIMEOUT = "5s"
 pool.WAIT_SECONDS = 20.0
-# An answer that took longer than this is kept, and told again where a test has long changed what it looks at.
+# Longer than any test's probe: a cached result would be returned after the test changed its service.
 probe_client.SLOW = 2.9
 # Every reset reads the catalogue, and most of the time it takes goes into its TOML, which is the same each time.
 files.parsed = lru_cache(files.parsed)
-# So is the description of all commands, which commands that tests run in their own process ask for each time.
+# Cached, because commands in the test process build the parser each time.
 cli.parser = lru_cache(cli.parser)
 
 

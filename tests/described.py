@@ -1,4 +1,4 @@
-"""What schemathesis makes of the OpenAPI document, sent to a server, and what it finds in the answers."""
+"""Requests that schemathesis generates from the OpenAPI document, and its findings in the responses."""
 
 from __future__ import annotations
 
@@ -87,12 +87,13 @@ HARMLESS = (
     "query: violates `additionalProperties`",
     "header: violates `format` at /properties/Authorization",
 )
-"""Faults of a request that go unnoticed as they should: what is not known is ignored, in a query as in a body, and the
-token is one of ours, whatever was made up in its place."""
+"""Request faults that are accepted by design: unknown query parameters and fields are ignored, and the tests insert a
+valid token.
+"""
 EVERYBODYS = CATALOGUE - {"image_id"} | {"label"}
 """Parts of a path that mean something to every account."""
 SHARED = {"accept_entity_transfer", "accept_service_transfer", "view_entity_transfer", "view_service_transfer"}
-"""Whoever is told the token of a transfer may look at it and accept it."""
+"""Endpoints for which the token of a transfer is the permission."""
 
 
 class Run:
@@ -108,7 +109,7 @@ class Run:
         self._operations = {operation.definition.raw["operationId"]: operation for operation in _operations(document)}
         load_all_checks()
         self._once = [CHECKS.get_one("ignored_auth")]
-        """It asks three times more, and is looked at with one request of each operation."""
+        """Sends three more requests, and runs with the first request of each operation."""
 
     def real(self, request: Request, answer: Response) -> None:
         """Look at the answer to a request that was made in the life of the first account."""
@@ -163,7 +164,7 @@ class Run:
         if parts and case.meta is not None and not case.meta.is_negative_at(ParameterLocation.PATH):
             case.path_parameters = parts
         if case.query and "wait" in case.query:
-            case.query["wait"] = 0  # the clock stands, so that nothing would come
+            case.query["wait"] = 0  # on a frozen clock no items would arrive
         base = f"{stock.cloud.url}/{'v4beta' if endpoint.beta else 'v4'}"
         answer = case.call(session=self._session, headers=_token(stock), base_url=base, timeout=60)
         self._look(case, answer, _token(stock), excluded=self._once)
@@ -171,7 +172,7 @@ class Run:
             restore(stock.cloud)
 
     def _parts(self, endpoint: Endpoint, stock: Stock) -> dict[str, Any]:
-        """Of what the account had at first: some of it may have been deleted meanwhile, and then is not found."""
+        """Return path parameters from the initial objects: later ones may have been deleted."""
         key = (endpoint.name, stock.username)
         if key not in self._known:
             other = self.stocks[1 - self.stocks.index(stock)]
@@ -203,7 +204,7 @@ class Run:
 
 
 def harmless(finding: str) -> bool:
-    """Whether a request was accepted that has no other faults than those that go unnoticed."""
+    """True if an accepted request has only faults that are accepted by design."""
     faults = [fault.strip() for fault in finding.partition("Invalid component:")[2].splitlines() if fault.strip()]
     return bool(faults) and all(fault.endswith(HARMLESS) for fault in faults)
 

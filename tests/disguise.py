@@ -1,8 +1,8 @@
-"""Runs tests through a dialect: the server speaks one, and whatever a test sends and reads is changed on the way.
+"""Runs tests through a dialect: the server speaks the dialect, and the client translates requests and responses.
 
-Every occurrence of the word changes places with the dialect's, in all of a request and all of an answer. What people
-wrote is so stored with the other word and comes back with the first; a word of the interface that the server forgot
-to change, or a text of people that it changed, reaches the test as the wrong word.
+Every occurrence of the word is swapped with the dialect's word, in each request and response. User text is so stored
+with the other word and restored; a word that the server failed to translate, or user text that it translated, reaches
+the test as the wrong word.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Swapped(httpx2.SyncByteStream):
 
 
 class Disguised(httpx2.BaseTransport):
-    """What a client sends, in a dialect."""
+    """Transport that translates requests into a dialect and responses back."""
 
     def __init__(self, file: Path) -> None:
         self._plain = Loopback()

@@ -25,7 +25,7 @@ Idle = deque[socket.socket]
 
 
 class _Answer(httpx2.SyncByteStream):
-    """One answer, read as far as somebody wants it. Whoever has read all of it gives the connection back."""
+    """A response that is read on demand. A completely read one returns its connection."""
 
     def __init__(self, connection: socket.socket, idle: Idle, *, bodiless: bool) -> None:
         self._connection: socket.socket | None = connection
@@ -44,7 +44,7 @@ class _Answer(httpx2.SyncByteStream):
 
     def on_headers_complete(self) -> None:
         self._begun = True
-        self._reusable = self._parser.should_keep_alive()  # which the parser knows only now
+        self._reusable = self._parser.should_keep_alive()  # known to the parser only now
         self._whole = self._bodiless
 
     def on_body(self, part: bytes) -> None:
@@ -157,13 +157,13 @@ class Loopback(httpx2.BaseTransport):
         except TimeoutError as slow:
             raise httpx2.WriteTimeout("timed out") from slow
         except (BrokenPipeError, ConnectionResetError):
-            pass  # who refuses a body may close before all of it was sent; the answer is there to be read
+            pass  # the server may refuse and close before the whole body was sent; the response is readable
         except OSError as broken:
             raise httpx2.WriteError(str(broken)) from broken
 
 
 class Client(httpx2.Client):
-    """Asks servers of this machine. What most requests do not need, a redirect, say, is left out for them."""
+    """Client for servers on this machine. Rare features such as redirects are loaded only when used."""
 
     def __init__(self, base_url: str, headers: dict[str, str], transport: httpx2.BaseTransport) -> None:
         super().__init__(base_url=base_url, headers=headers, timeout=PATIENCE, transport=transport)
@@ -171,7 +171,7 @@ class Client(httpx2.Client):
         self._straight = transport
 
     def _merge_url(self, url: Any) -> httpx2.URL:
-        """As it was the last time: to take an address apart is a third of what a request costs here."""
+        """Cache merged addresses: parsing takes a third of a request's time here."""
         if url not in self._merged:
             self._merged[url] = super()._merge_url(url)
         return self._merged[url]

@@ -1,4 +1,4 @@
-"""The authorisation matrix: an account with one of everything, and everybody who might call each endpoint."""
+"""Authorisation matrix: an account with an object of every kind, and callers with every kind of permission."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.cloud import Cloud
 HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
 CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "subscription_id", "year", "month"}
-"""Parts of a path that name nobody's own."""
+"""Path parameters that name public objects."""
 YES_OR_NO = (
     "add_computes",
     "add_domains",
@@ -54,7 +54,7 @@ CALLERS = (
 
 
 class Row(NamedTuple):
-    """What the server promises of one endpoint, reviewed and kept beside the code."""
+    """Reviewed promises for an endpoint, stored beside the code."""
 
     method: str
     path: str
@@ -73,7 +73,7 @@ def declared(endpoint: Endpoint) -> Row:
 
 
 class Matrix:
-    """One account that has something of every kind, and the tokens of everybody else."""
+    """An account with an object of every kind, and tokens of all other callers."""
 
     def __init__(self, cloud: Cloud) -> None:
         self.cloud = cloud
@@ -165,12 +165,12 @@ class Matrix:
         self.parts_under["nodebalancers"] = {"config_id": config}
 
     def parts_of(self, endpoint: Endpoint) -> dict[str, Any]:
-        """What stands for each part of a path: the same word names one thing here and another there."""
-        own = self.own if endpoint.method != "GET" else {}  # what is read may be everybody's, not what is changed
+        """Return the values of path parameters: the same name may mean different objects."""
+        own = self.own if endpoint.method != "GET" else {}  # reads may use public objects, writes may not
         return self.parts | self.parts_under.get(endpoint.path.partition("/")[0], {}) | own
 
     def _make_readable_by_all(self) -> None:
-        """What everybody reads if it is public, and only its owner changes: there is one of each."""
+        """Insert public objects, which all callers may read and only their owner may change."""
         script = {"images": ["any/all"], "script": "#!/bin/sh\n"}
         public = self._post("/v4/compute/stackscripts", label="for all", is_public=True, **script)
         private = self._post("/v4/compute/stackscripts", label="for us", **script)
@@ -179,7 +179,7 @@ class Matrix:
         self.own = {"image_id": image["id"], "stackscript_id": private["id"]}
 
     def _insert_rows(self) -> None:
-        """What only time or the login service makes."""
+        """Insert the rows that only time or the login service creates."""
         moment = clock.text(self.cloud.runtime.clock.now())
         with self.cloud.runtime.database.write() as db:
             owner = {"account_id": 2, "user_id": 2}
@@ -218,7 +218,7 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        # All but one that no endpoint asks for.
+        # All resources except the one that no endpoint requires.
         reading = " ".join(f"{name}:read_only" for name in RESOURCES if name != NEVER_ASKED_FOR)
         return {
             "nobody": cloud.client(None),
@@ -267,7 +267,7 @@ class Matrix:
 
 
 def verdict(answer: Response) -> str:
-    """What became of a caller: turned away with which status, or let in."""
+    """Return the status of a refusal, or "in"."""
     return str(answer.status_code) if answer.status_code in (401, 403, 404) else "in" if _in(answer) else "broken"
 
 
@@ -276,7 +276,7 @@ def _in(answer: Response) -> bool:
 
 
 def expected(row: Row, endpoint: Endpoint, caller: str) -> set[str]:
-    """What must become of a caller, by the promised row alone."""
+    """Return the allowed results for a caller, from the promises alone."""
     if row.scope == "none":
         return {"in", "404"} if "client_id" in endpoint.parts else {"in"}
     if caller in ("nobody", "bad token", "expired token", "revoked token"):
@@ -296,7 +296,7 @@ def expected(row: Row, endpoint: Endpoint, caller: str) -> set[str]:
 def _for_a_stranger(row: Row, own: set[str]) -> set[str]:
     if not own:
         return {"in"}
-    if own == {"token"}:  # whoever holds the token of a pending transfer may look at it and accept it
+    if own == {"token"}:  # the token of a pending transfer is the permission to view and accept it
         return {"404"} if row.method == "DELETE" else {"in"}
     return {"404"}
 
@@ -306,7 +306,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "unrestricted":
         return {"403"}
     if kind == "any":
-        # What is somebody else's own, or about things that one may not see, is not there.
+        # Objects of other accounts, and objects that the caller may not see, are absent.
         return {"in", "404"} if own else {"in"}
     if kind in YES_OR_NO:
         return {"in"} if held == "read_write" else {"403"}

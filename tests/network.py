@@ -18,9 +18,9 @@ CHUNK = 65_536
 LATEST = 0.15
 """Seconds that a chunk may be late, at most."""
 CHANCE = 0.2
-"""Of a chunk to be the one at which its connection breaks."""
+"""Probability that a chunk breaks its connection."""
 RESET_AT_ONCE = struct.pack("ii", 1, 0)
-"""Linger for no time: the other side is told of a reset, not of an end."""
+"""SO_LINGER with zero seconds: the peer gets a reset instead of an end."""
 
 
 class Fault(enum.Enum):
@@ -28,24 +28,24 @@ class Fault(enum.Enum):
     LATE = "late"
     SLICED = "sliced"
     RESET = "reset"
-    """Part of a chunk arrives, and then both sides are told that the connection is gone."""
+    """A part of a chunk arrives, then both sides get a reset."""
     CUT = "cut"
-    """Nothing arrives any more, and nobody is told."""
+    """Chunks are dropped silently."""
     DOWN = "down"
-    """All connections are gone, and none is taken."""
+    """All connections are closed, and new ones refused."""
 
 
 class Broken(Exception):
-    """This connection is to be reset."""
+    """The connection is to be reset."""
 
 
 class Connection:
-    """What goes between one caller and the target."""
+    """A proxied connection between a caller and the target."""
 
     def __init__(self, *writers: asyncio.StreamWriter) -> None:
         self._writers = writers
         self.cut = False
-        """Nothing arrives any more."""
+        """True if chunks are dropped."""
 
     def reset(self) -> None:
         for writer in self._writers:
@@ -56,7 +56,9 @@ class Connection:
 
 
 Interruption = Callable[[Connection, bytes, bool], bool]
-"""Whether a connection breaks instead of forwarding a chunk; the last argument: whether it is the caller's."""
+"""Returns True to break the connection instead of forwarding a chunk; the last argument is true for the caller's
+chunks.
+"""
 
 
 class Line:
@@ -91,7 +93,7 @@ class Line:
             connection.reset()
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
 
-    # ---- what goes wrong --------------------------------------------------------------------------------------------
+    # faults
 
     def fail(self, fault: Fault) -> None:
         """From now on, for connections that are open, too. One that was cut stays so."""

@@ -1,4 +1,4 @@
-"""What is observed of a cloud: the reasons of a refusal, the actions of an account, the mails of its outbox."""
+"""Observations of a cloud: reasons of refusals, actions of an account, mails of the outbox."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def errors(answer: Any) -> Reasons:
 
 
 def actions(client: httpx2.Client) -> list[str]:
-    """What has happened in an account, newest first."""
+    """Return the actions of an account, newest first."""
     return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
 
 
 def mails(cloud: Cloud) -> list[dict[str, Any]]:
-    """What was sent, newest first."""
+    """Return the mails, newest first."""
     return list(cloud.sandbox.get("/_sandbox/outbox").json()["mails"])

@@ -12,6 +12,6 @@ _METAPHORS = (
 
 
 def metaphors(text: str, *more: str) -> list[str]:
-    """Those in a text or a name, in which a word also ends at an underscore or before a capital letter."""
+    """Return the metaphors in a text or name, where words also end at underscores and before capital letters."""
     words = "|".join((_METAPHORS, *more))
     return re.findall(rf"(?<![a-z])({words})(?![a-z])", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text).lower())

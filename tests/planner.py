@@ -1,4 +1,4 @@
-"""Every write of the server, asked for in a way that works, and only planned."""
+"""Plans of every write of the server, with valid requests."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_user": {"email": "new@example.com"},
 }
 NEEDS_MORE = {"confirm_two_factor"}
-"""What a code of somebody's telephone is needed for; refused here, and that changes nothing either."""
+"""Operations that need a code of an authenticator; refused here, without effect."""
 ON = {
     "idle": (
         *("boot_instance", "delete_disk", "resize_disk", "delete_config"),
@@ -109,7 +109,7 @@ ON = {
     "bare": ("migrate_instance", "create_disk", "clone_disk", "update_disk", "enable_backups", "allocate_instance_ip"),
     "old": ("mutate_instance",),
 }
-"""What is done to another instance than a running one, as it was made."""
+"""Operations that need an instance in another state."""
 
 
 class Planner(Matrix):

@@ -1,4 +1,4 @@
-"""What a test run really does: the answers of every endpoint, and the events that every write leaves behind."""
+"""Observed responses of every endpoint and events of every write in a test run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _HAPPENED = query(select(*(event.c[name] for name in Happened.__struct_fields__)
 
 
 class Record(Struct):
-    """What has been seen so far, in one process or in all that took part in a run."""
+    """Observations of a process, or of all processes of a run."""
 
     answers: dict[str, set[int]] = field(default_factory=dict)
     """The statuses that each operation has answered with."""
@@ -73,7 +73,7 @@ class Record(Struct):
 
 
 class Watch:
-    """One server under observation: an ASGI application around its application."""
+    """An ASGI application that records the responses of a server."""
 
     def __init__(self, app: App, record: Record, endpoints: Sequence[Endpoint] = ENDPOINTS) -> None:
         self.app = app
@@ -159,7 +159,7 @@ def _by_request(written: list[Written]) -> Iterable[list[Written]]:
 
 
 def unseen(record: Record, documented: Mapping[str, Set[int]], endpoints: Sequence[Endpoint] = ENDPOINTS) -> list[str]:
-    """What is declared and never came in a whole run, and answers that came and are not declared."""
+    """Return declared responses that never occurred, and undeclared ones that did."""
     wrong = []
     for endpoint in endpoints:
         name, answers = endpoint.name, record.answers.get(endpoint.name, set())

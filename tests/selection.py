@@ -1,4 +1,4 @@
-"""Which tests run when: a quick part before each commit, nearly all before a change lands, everything in a soak."""
+"""Selection of tests: a quick part for commits, nearly all before a change lands, everything in a soak."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ NOT_QUICK = {
     "tests/test_whole_list.py::test_generated_files_that_are_missing": "all of them are written",
     "tests/test_year.py": "months of billing",
 }
-"""What the quick part leaves out, and why it takes long. It leaves out whatever needs PostgreSQL, too."""
+"""Tests outside the quick part, with the reason. Tests on PostgreSQL are outside too."""
 LONG = {
     "tests/console/test_account.py": _A_FORM,
     "tests/console/test_billing.py::test_cards_payments_and_promotions": _A_FORM,
@@ -143,9 +143,9 @@ LONG = {
     "tests/test_year.py::test_a_defect_is_found_in_the_same_history": "the history itself, without defects",
     "tests/test_year.py::test_without_a_defect_all_is_found_to_be_right": "the history itself",
 }
-"""What a test before a change lands leaves to a soak because it takes long, and what there is in its stead."""
+"""Slow tests left to the soak, with the tests that stand in for them."""
 FIRST = ("tests/drivers/test_real_machines.py",)
-"""What takes minutes and waits for most of them: begun last, it would go on alone when all others are done."""
+"""Long tests that mostly wait: started first, so that they overlap with the others."""
 
 
 def addoption(parser: pytest.Parser) -> None:
@@ -186,7 +186,7 @@ def belongs(item: pytest.Item, scope: str, paths: Collection[str], places: Itera
 
 
 def paths_on_postgresql(items: Iterable[pytest.Item]) -> set[str]:
-    """Of each test that is marked ``both`` the first case: SQLite is shown the others, which differ in values only."""
+    """Return the first case of each test marked ``both``: the others differ in values only and run on SQLite."""
     first: dict[str, str] = {}
     for item in items:
         marked = item.get_closest_marker("both") is not None and item.get_closest_marker("soak") is None
@@ -211,14 +211,14 @@ def starts_with(nodeid: str, paths: Iterable[str]) -> bool:
 
 
 def _places(config: pytest.Config) -> list[str]:
-    """What was named on the command line, from where that was said; all tests together are nothing that was named."""
+    """Return the paths named on the command line; the root folder does not count."""
     given = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
     inside = [place.resolve() for place in given if place.resolve().is_relative_to(config.rootpath)]
     return [place.relative_to(config.rootpath).as_posix() for place in inside if place != config.rootpath / "tests"]
 
 
 def _on_postgresql(item: pytest.Item) -> bool:
-    """Whether it runs there although it could run elsewhere, too."""
+    """True if a test that could use SQLite runs on PostgreSQL."""
     call = getattr(item, "callspec", None)
     return call is not None and "postgresql" in call.params.values()
 

@@ -37,7 +37,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def write_statements() -> None:
-    """As `make` does, where a file of the source has changed since; apart from the statements of any test."""
+    """Update the prepared statements, as `make` does after a change of the source, without those of tests."""
     sources = max(file.stat().st_mtime for file in Path(crofter.__file__).parent.rglob("*.py"))
     file = known_statements.FILE
     if not file.exists() or file.stat().st_mtime < sources:
@@ -75,14 +75,14 @@ def run_here(*flags: str, env: Mapping[str, str] | None = None) -> subprocess.Co
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         if isinstance(ended.code, str):
-            print(ended.code, file=err)  # as the interpreter does when it ends
+            print(ended.code, file=err)  # like the interpreter at its end
     finally:
         signal.signal(signal.SIGHUP, hangup)
     return subprocess.CompletedProcess(flags, code, out.getvalue(), err.getvalue())
 
 
 class Patient(httpx2.HTTPTransport):
-    """Comes back when a busy server asks for that: with tests on every core each server is busy now and then."""
+    """Transport that retries after ``Retry-After``: with tests on every core a server is occasionally busy."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         for _ in range(20):
@@ -95,13 +95,13 @@ class Patient(httpx2.HTTPTransport):
 
 
 class Log:
-    """What a process says on stderr. Who reads it opens the file anew: the process moves its own place in it."""
+    """Standard error of a process. Readers reopen the file, because the process moves its own position."""
 
     def __init__(self) -> None:
         self.file = tempfile.NamedTemporaryFile("a")  # noqa: SIM115 - it lives as long as the process
 
     def read(self) -> str:
-        """As far as lines are written to their ends."""
+        """Return the completed lines."""
         text = Path(self.file.name).read_text(encoding="utf-8")
         return text[: text.rfind("\n") + 1]
 
@@ -110,7 +110,7 @@ class Log:
 
 
 class Process:
-    """A server that has said where it serves."""
+    """A server that has announced its address."""
 
     def __init__(self, *flags: str, env: Mapping[str, str] | None = None, program: Sequence[str] = (CROFTER,)) -> None:
         command = [*program, "serve", "--port", "0", *flags]

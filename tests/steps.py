@@ -15,17 +15,17 @@ from tests.cloud import Cloud
 
 
 def still(cloud: Cloud) -> None:
-    """Only what is asked for is done from here on: time stands, and no schedule ever falls due."""
+    """Freeze the clock: only requested work runs, and no schedule falls due."""
     cloud.freeze()
     with cloud.runtime.database.write() as db:
         db.raw("DELETE FROM schedule")
 
 
 def watch(patch: pytest.MonkeyPatch, cloud: Cloud) -> Counter[int]:
-    """The steps that each thread takes, from now on, for what this cloud is asked to do.
+    """Count the steps of each thread for requests to this cloud from now on.
 
-    Its worker looks for work, and says that it lives, as often as the machine has time for: that is not counted, nor
-    is what another cloud of this process does. Progress is told at each call: else it depends on how fast a job is.
+    Background polls and heartbeats of its worker are not counted, because their number depends on the machine, nor is
+    work of other clouds in this process. Progress is written at each call, independent of the speed of a job.
     """
     taken: Counter[int] = Counter()
     database: Any = cloud.runtime.database
@@ -44,6 +44,6 @@ def watch(patch: pytest.MonkeyPatch, cloud: Cloud) -> Counter[int]:
     patch.setattr(database, "_session", session)
     patch.setattr(step_context, "PROGRESS_EVERY", 0.0)
     with database.write():
-        pass  # the writer is traced from its next statement on, whoever is first to write
+        pass  # the writer is traced from its next statement on
     taken.clear()
     return taken

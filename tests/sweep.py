@@ -67,7 +67,7 @@ _BELONGING = {
         f" WHERE NOT {_OWN_ADDRESS.format('nodebalancer_node.host', 'nodebalancer')}"
     ),
 }
-"""What belongs to what; no key of the database says so."""
+"""References that the database does not enforce."""
 
 
 class Machine:
@@ -92,25 +92,25 @@ class Machine:
         return self.ask("POST", f"{self.path}/{verb}", **body)
 
     def rest(self, verb: str, **body: Any) -> None:
-        """Something that must work, up to its end."""
+        """Send a request that must succeed, and wait for its work."""
         answer = self.post(verb, **body)
         assert answer.status_code == 200, answer.text
         self.cloud.settle()
 
     @cached_property
     def root(self) -> int:
-        """Its first disk. Asked for once, so that a race is between what is asked after it."""
+        """Return the first disk. Cached, so that a race contains only the tested requests."""
         return int(self.owner.get(f"{self.path}/disks").json()["data"][0]["id"])
 
     @cached_property
     def volume(self) -> int:
-        """Its own volume, attached or not; asked for once for the same reason."""
+        """Return the machine's volume, attached or not. Cached for the same reason."""
         own = self.owner.get("/v4/volumes", headers={"X-Filter": f'{{"label": "data-{self.id}"}}'})
         return int(own.json()["data"][0]["id"])
 
     @cached_property
     def snapshot(self) -> int:
-        """Its snapshot, asked for once for the same reason."""
+        """Return the snapshot. Cached for the same reason."""
         return int(self.owner.get(f"{self.path}/backups").json()["snapshot"]["current"]["id"])
 
 
@@ -206,7 +206,7 @@ class Scenario(NamedTuple):
     works_on: tuple[str, ...] = ("machine",)
     """Whom the job is about: the machine, or what its answer shows as made."""
     named: bool = False
-    """Whether the body names it or a part of it: then one that is gone is forbidden, not missing."""
+    """True if the body names the object or a part: a missing object is then forbidden instead of absent."""
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -283,9 +283,9 @@ class Plant:
 
 @contextmanager
 def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
-    """``crash``: once, after the step did its work and before anybody wrote that down. ``fail``: it cannot work.
+    """Plant a fault in a step. ``crash``: once, after its work and before its checkpoint. ``fail``: always.
 
-    ``crashes``: once before the step did anything, and once more as above.
+    ``crashes``: once before its work, and once as above.
     """
     plant = Plant()
 
@@ -310,7 +310,7 @@ def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
 
 @contextmanager
 def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) -> Iterator[None]:
-    """Let a step of a job be this."""
+    """Replace a step of a job."""
     versions: dict[int, Operation] = cloud.application.worker.operations._versions[kind]
     (version, before), *_ = versions.items()
     steps = tuple(replace(other, run=attempt) if other.name == step.name else other for other in before.steps)
@@ -322,7 +322,7 @@ def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) ->
 
 
 def violations(cloud: Cloud) -> list[str]:
-    """What must hold whenever nothing is under way, and does not."""
+    """Return violated invariants of an idle server."""
     runtime = cloud.runtime
     complaints: list[str] = []
     with runtime.database.read() as db:

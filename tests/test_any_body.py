@@ -1,4 +1,4 @@
-"""Whatever is sent to whichever endpoint: it is done or refused in the interface's form, never a fault of ours."""
+"""Random bodies for every endpoint: done or refused in the interface's form, without internal errors."""
 
 from __future__ import annotations
 

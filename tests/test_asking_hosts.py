@@ -1,4 +1,4 @@
-"""Which endpoints ask hosts of instances while their callers wait, and that they wait for a limited time."""
+"""Endpoints that query hosts during a request, and the time limit of their queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.resources.compute import deploy, refused
 
 
 class Watched:
-    """A driver of which is written down what it was asked."""
+    """A driver that records its calls."""
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
@@ -80,7 +80,7 @@ def test_no_read_asks_a_host_but_those_that_say_so(quiet: Cloud, monkeypatch: py
     shown = instances.shown
     view = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "view_instance")
     monkeypatch.setattr(view.lookups["instance"], "find", lambda *parts: watched.hosts() and shown(*parts))
-    assert _askers(matrix, watched) == {*declared, "view_instance"}  # one that asks and does not say so is seen
+    assert _askers(matrix, watched) == {*declared, "view_instance"}  # an undeclared query is detected
 
 
 def test_no_write_asks_a_host_in_the_request(quiet: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,4 +104,4 @@ def test_a_caller_waits_for_a_limited_time(cloud: Cloud, alice: Client, monkeypa
     asked = len(watched.timeouts)
     monkeypatch.setattr(port, "LIMIT", 0)
     refused(alice.get(f"/v4/compute/instances/{own}/stats"), "Stats are unavailable at this time.")
-    assert len(watched.timeouts) == asked  # with no time left nobody is asked
+    assert len(watched.timeouts) == asked  # without remaining time no host is queried

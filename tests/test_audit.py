@@ -1,4 +1,4 @@
-"""The audit log: what is put on record, and that nobody alters it unnoticed."""
+"""Audit log: its entries, and detection of changes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_write_that_asks_the_world_outside_is_on_record_too(cloud: Cloud, alic
     alice.post("/v4/account/payment-methods", json=method)
     alice.post("/v4/account/payments", json={"usd": "5.00"})
     entries = record_of(cloud, "alice")
-    # What promises something before it asks is on record before, so that a crash in between hides nothing.
+    # A two-phase write is recorded before its external call, so that a crash hides nothing.
     assert [(entry.operation, len(entry.events)) for entry in entries] == [
         ("update_credit_card", 1),
         ("create_payment_method", 1),

@@ -27,7 +27,7 @@ CUT = "entries are missing at the end that a checkpoint has seen"
 
 @pytest.fixture
 def account(cloud: Cloud, alice: Client) -> int:
-    """Of alice, who has done four things; mallory has done one."""
+    """Return alice's account after four actions; mallory has done one."""
     for label in ("one", "two", "three", "four"):
         assert alice.post("/v4/tags", json={"label": label}).status_code == 200
     assert cloud.person(username="mallory").put("/v4/profile", json={}).status_code == 200
@@ -45,7 +45,7 @@ def run(cloud: Cloud, statement: str) -> Rows:
 
 
 def held(cloud: Cloud, table: str, where: str) -> Rows:
-    """Rows as they are, to be put back later."""
+    """Return rows to restore later."""
     return run(cloud, f"SELECT {HELD[table]} FROM {table} WHERE {where}")
 
 
@@ -106,7 +106,7 @@ def test_an_end_that_was_put_back_is_found(cloud: Cloud, alice: Client, account:
 
 def test_what_came_after_the_last_checkpoint_is_fine(cloud: Cloud, alice: Client, account: int) -> None:
     first = audit.take(cloud.runtime)
-    assert audit.take(cloud.runtime) == first  # nothing has changed, and nothing is written
+    assert audit.take(cloud.runtime) == first  # without changes no checkpoint is written
     alice.delete("/v4/tags/one")
     second = audit.take(cloud.runtime)
     assert (first.number, second.number) == (1, 2)
@@ -140,7 +140,7 @@ def test_checkpoints_that_were_removed_or_altered_are_missed(
         run(cloud, statement)
     assert verified(cloud)[0].account_id is None
     assert Tampering(account, 1, VANISHED) in verified(cloud, outside)
-    # The next checkpoint does not heal it.
+    # The next checkpoint does not hide the damage.
     cloud.person(username="carol").put("/v4/profile", json={})
     audit.take(cloud.runtime)
     assert verified(cloud)[0].account_id is None
@@ -149,7 +149,7 @@ def test_checkpoints_that_were_removed_or_altered_are_missed(
 
 @pytest.mark.both
 def test_a_whole_older_state_is_found_from_outside(cloud: Cloud, alice: Client, account: int) -> None:
-    """Who puts back every part of an older state fools the database, and no file that was kept elsewhere."""
+    """Restore all parts of an older state: only a file that was stored elsewhere detects this."""
     audit.take(cloud.runtime)
     former = {table: held(cloud, table, "1 = 1") for table in HELD}
     alice.delete("/v4/tags/one")
@@ -179,7 +179,7 @@ def test_a_file_says_what_was_seen_and_cannot_be_forged(cloud: Cloud, account: i
 
 @pytest.mark.both
 def test_checkpoints_are_taken_by_the_server_itself(cloud: Cloud, account: int) -> None:
-    """Each hour while it runs; and once a day whatever happens."""
+    """Take a checkpoint every hour, and once a day in any case."""
     assert run(cloud, "SELECT count(*) FROM audit_checkpoint") == [(0,)]
     cloud.freeze()
     cloud.advance(3600)
@@ -189,7 +189,7 @@ def test_checkpoints_are_taken_by_the_server_itself(cloud: Cloud, account: int) 
 
 
 def test_a_stop_takes_a_checkpoint(tmp_path: Path) -> None:
-    """What is cut off while the server is down is found, however little time it had."""
+    """Detect entries that were removed while the server was down."""
     cloud = Cloud(data=str(tmp_path), secret_key="0123456789abcdef" * 4)
     assert cloud.person(username="alice").post("/v4/tags", json={"label": "web"}).status_code == 200
     account = alice_of(cloud)
@@ -223,7 +223,7 @@ def test_a_reset_and_the_end_of_an_account_leave_it_whole(cloud: Cloud, account:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
-    """Where a database of its own is, as the command line is told."""
+    """Return the options that select a database of its own."""
     if request.param == "sqlite":
         yield ["--data", str(tmp_path / "data")]
         return

@@ -66,7 +66,7 @@ def test_a_backup_under_load_is_restored_elsewhere_with_every_row(
     try:
         token, invoices = _billed_account(cloud)
         _written_to_while(cloud, lambda: here.admin(capsys)("backup", str(file)))
-        here.admin(capsys)("backup", str(file), code=1)  # what is there is never replaced
+        here.admin(capsys)("backup", str(file), code=1)  # existing files are never replaced
     finally:
         cloud.close()
     assert file.stat().st_mode & 0o777 == 0o600

@@ -63,7 +63,7 @@ ODD = {
     "nodebalancers/{nodebalancer_id}/stats": {400},
     "profile/grants": {204},
 }
-"""What answers otherwise than with 200 when everything is looked at, and how."""
+"""Requests of the sweep with another status than 200."""
 UNSEEN = {
     "networking/ipv6/ranges/{range}",
     "account/entity-transfers/{token}",
@@ -78,7 +78,7 @@ UNSEEN = {
     "managed/services/{service_id}",
     "support/tickets/{ticket_id}/attachments/{filename}",
 }
-"""What shows one of many, where there are none in this life or where they are not in a list."""
+"""Requests for single objects that do not exist in this life or are not in a list."""
 OPEN_PATHS = ("/docs", "/openapi.json", "/version", "/health/ready", "/_sandbox", "/_sandbox/faults")
 
 
@@ -193,7 +193,7 @@ def _by_the_operator(application: Application, env: dict[str, str], username: st
 
 
 def _looks_at_everything(*clients: httpx2.Client) -> None:
-    """Every list, and what is in it."""
+    """Read every list and its items."""
     statuses: dict[str, set[int]] = {}
     for endpoint in ENDPOINTS:
         if endpoint.method == "GET" and endpoint.answers is not Stream:
@@ -247,7 +247,7 @@ def _leaks(application: Application, places: dict[str, bytes]) -> list[Seen]:
 
 
 def _witness(owner: httpx2.Client) -> Canary:
-    """Nothing secret: a name that goes everywhere a secret could go."""
+    """Return a public name that is used wherever a secret could be."""
     name = "w" + secrets.token_hex(10)
     body = {"username": name, "email": f"{name}@example.com"}
     assert owner.post("/v4/account/users", json=body).status_code == 200
@@ -256,7 +256,7 @@ def _witness(owner: httpx2.Client) -> Canary:
 
 
 def _proves_itself(witness: Canary, places: dict[str, bytes], everywhere: set[str]) -> None:
-    """What went everywhere is seen everywhere; and what others would have written into any place is recognised."""
+    """Check that the public name is found everywhere, and that every disguise is recognised in every place."""
     assert everywhere <= {seen.place for seen in found([witness], places) if seen.disguise == "as it is"}
     secret = Canary("planted", "", "AbCdEfGh0123456789zZ")
     assert list(found([secret], places)) == []
@@ -280,7 +280,7 @@ def test_every_disguise_has_somebody_who_writes_it() -> None:
 
 @pytest.mark.both
 def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
-    """A secret that is used for what everybody may see: the label of a tag."""
+    """Use a secret as a public value: the label of a tag."""
     with serving(*store.flags, "--log", "json") as process:
         application = opened(process, store)
         owner = process.client()

@@ -88,7 +88,7 @@ FILES = {
 
 
 def complaint(folder: Path, name: str, text: str | bytes) -> str:
-    """What is said of a folder with this one file."""
+    """Return the error for a folder with this file."""
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(CatalogueError) as caught:
         files.read(registry.CATALOGUE_TABLES, str(folder))

@@ -33,9 +33,9 @@ ROOT = Path(__file__).resolve().parent.parent
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICE: dict[str, Any] = COMPOSE["services"]["crofter"]
 PATHS = ("/opt/crofter", "/src", "/data")
-"""What the image has of its own in its root folder."""
+"""Folders of the image's own."""
 LEFT_OUT = ("__pycache__", "dist", "node_modules")
-"""What is built here, and is built anew in the image."""
+"""Build results, which the image creates itself."""
 HEALTHY_SECONDS = 60
 
 
@@ -50,7 +50,7 @@ def lines() -> list[Line]:
 
 
 def variables() -> dict[str, str]:
-    """Of the whole file; the two stages do not contradict each other."""
+    """Return the variables of both stages, which agree."""
     return dict(pair.split("=", 1) for line in lines() if line.word == "ENV" for pair in shlex.split(line.rest))
 
 
@@ -64,7 +64,7 @@ def command(rest: str) -> list[str]:
 
 
 def copied() -> set[str]:
-    """What the first stage takes from here."""
+    """Return the paths that the first stage copies."""
     taken = [shlex.split(line.rest)[:-1] for line in lines() if line.word == "COPY" and "--from" not in line.rest]
     return {name for names in taken for name in names}
 

@@ -25,7 +25,7 @@ BOARD = json.loads((DEPLOY / "grafana" / "crofter.json").read_text())
 
 @pytest.fixture
 def metrics(cloud: Cloud) -> set[str]:
-    """Every name that a server tells, in all its forms."""
+    """Return the names of all metrics of a server."""
     cloud.admin.get("/v4/tags")
     text = cloud.sandbox.get("/metrics").text
     named = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
@@ -84,7 +84,7 @@ def test_proxies_hold_back_no_stream_and_say_who_calls() -> None:
         assert words in nginx
     directives = [line.split("#")[0].strip() for line in caddy.splitlines()]
     assert "flush_interval -1" in directives
-    # Caddy says by itself who calls, unless it is told to believe somebody else.
+    # Caddy sets the client's address itself, unless configured to trust another proxy.
     assert not [line for line in directives if line.startswith(("trusted_proxies", "header_up X-Forwarded"))]
 
 
@@ -99,7 +99,7 @@ def test_the_example_is_taken_by_caddy(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("logrotate", path=PROGRAMS) is None, reason="there is no logrotate")
 def test_the_example_is_taken_by_logrotate(tmp_path: Path) -> None:
-    """It renames the log and then tells the server, which is a file here."""
+    """Rotate the log and notify the server, which is a file here."""
     log, example = tmp_path / "crofter.log", (DEPLOY / "logrotate" / "crofter").read_text()
     (reload,) = re.findall(r"^        (systemctl .+)$", example, re.MULTILINE)
     local = example.replace("    su crofter crofter\n", "").replace("/var/log/crofter/", f"{tmp_path}/")

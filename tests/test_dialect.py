@@ -226,7 +226,7 @@ def test_an_alias_leads_to_what_it_stands_for_and_to_all_below(client: httpx2.Cl
 def test_the_description_and_the_login_service_are_in_its_words(cloud: Cloud) -> None:
     described = cloud.sandbox.get("/openapi.json")
     assert "/wug/instances/{wugId}" in described.json()["paths"]
-    written = '"type": "compute"'  # by whoever wrote the dialect, and shown as it was
+    written = '"type": "compute"'  # written by the dialect's author and shown unchanged
     assert not re.search("compute(?!d)", described.text.replace(written, ""), re.IGNORECASE)
     page = cloud.sandbox.get("/docs").text
     assert "/wug/instances" in page
@@ -272,7 +272,7 @@ def test_pages_about_the_interface_answer_every_method_in_their_words(cloud: Clo
 
 
 def test_no_answer_has_the_interfaces_own_word_in_it(cloud: Cloud) -> None:
-    """Whatever can be read, after a life in which nobody wrote it."""
+    """Search all responses of an account whose texts do not contain the word."""
     client = cloud.person(managed=True)
     instance = client.post("/v4/wug/instances", json={**DEPLOYED, "private_ip": True, "backups_enabled": True}).json()
     cloud.settle()

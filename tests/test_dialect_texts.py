@@ -1,4 +1,4 @@
-"""What people write comes back as they wrote it, also if it is the dialect's word or the one it stands for."""
+"""User texts are returned unchanged, even if they contain the dialect's word or the interface's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation says is so: links lead somewhere, settings and commands exist, the README's walk works."""
+"""Accuracy of the documentation: links, settings and commands exist, and the README's walk works."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """What headings can be linked as."""
+    """Return the link targets of headings."""
     headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -122,7 +122,7 @@ def test_the_pages_use_the_words_of_the_field() -> None:
 
 
 def made(text: str) -> set[str]:
-    """What ``make`` is told to do, in code of either sort."""
+    """Return the make targets in code blocks and code spans."""
     code = [inside for _, inside in blocks(text)] + CODE.findall(BLOCK.sub("", text))
     return {target for piece in code for target in re.findall(r"\bmake ([a-z]+)\b", piece)}
 
@@ -139,7 +139,7 @@ def test_every_command_of_make_exists() -> None:
 
 def settings() -> set[str]:
     """The variables that are read; rate limits have one each."""
-    names = set(Settings.__struct_fields__) - {"rate_limits", "regions"}  # which are tables of the file
+    names = set(Settings.__struct_fields__) - {"rate_limits", "regions"}  # except for tables of the file
     return {f"CROFTER_{name.upper()}" for name in names} | {"CROFTER_CONFIG"}
 
 
@@ -150,7 +150,7 @@ def limits() -> set[str]:
 def test_every_setting_is_documented_and_every_documented_one_is_a_setting() -> None:
     text = text_of("docs/operating.md")
     named = set(re.findall(r"CROFTER_[A-Z_]*[A-Z]", text))
-    others = {"CROFTER_URL", "CROFTER_RATE_LIMIT"}  # of a client; and of a family
+    others = {"CROFTER_URL", "CROFTER_RATE_LIMIT"}  # variables of a client, and a family of variables
     assert named - others - limits() == settings()
     rows = set(re.findall(r"^\| `(CROFTER_[A-Z_]+)` \|", text, re.MULTILINE))
     assert rows == settings() - {"CROFTER_CONFIG"}
@@ -279,7 +279,7 @@ def test_a_difference_is_seen() -> None:
 
 
 def printed(code: str) -> list[Any]:
-    """The answers of a block, one after the other."""
+    """Return the JSON values of a block."""
     values, decoder, rest = [], json.JSONDecoder(), code.strip()
     while rest:
         value, end = decoder.raw_decode(rest)

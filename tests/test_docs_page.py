@@ -1,4 +1,4 @@
-"""The docs page in a browser: it is searched, and an operation is tried, without anybody but this server."""
+"""The docs page in a browser: search, and trying an operation, without other servers."""
 
 from __future__ import annotations
 

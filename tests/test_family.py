@@ -28,7 +28,7 @@ def test_what_is_not_planned_is_of_two_groups_and_says_why() -> None:
 
 
 def test_the_interface_is_in_the_family() -> None:
-    """All of it but one row, which is this server's own."""
+    """Check that all rows but one are in the family; that one is this server's own."""
     known = {operation.row.loose_shape for operation in FAMILY}
     own = [f"{row.method} {row.path}" for row in coverage.interface() if row.loose_shape not in known]
     assert own == ["DELETE /v4/managed/credentials/{credentialId}"]
@@ -42,7 +42,7 @@ def test_an_operation_that_goes_missing_is_noticed() -> None:
 
 @pytest.mark.both
 def test_who_asks_for_what_is_not_planned_is_told_so(cloud: Cloud, alice: Client) -> None:
-    """In the same order of checks as for any path that is not there: nobody needs a token to learn that."""
+    """Refuse unplanned operations without a token, in the order of checks of any missing path."""
     for client in (alice, cloud.client(None), cloud.client("not-a-token")):
         for operation in FAMILY:
             if operation.state == "not planned":

@@ -1,4 +1,4 @@
-"""Files that somebody passes off as images: each is refused with a reason, and nothing of it is left behind."""
+"""Hostile files passed as images: each is refused with a reason and without leftovers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ HOSTILE = {
 
 
 class Importing:
-    """A folder with files, a catalogue to import into, and a qemu-img that notes down what it is asked."""
+    """A folder with files, a catalogue, and a qemu-img that records its calls."""
 
     def __init__(self, folder: Path, admin: AdminCommands, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self._admin = folder, admin

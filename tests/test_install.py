@@ -1,4 +1,4 @@
-"""What is installed: the wheel, what it brings along, and what works without the extras."""
+"""Installation: the wheel, its contents, and operation without the extras."""
 
 from __future__ import annotations
 

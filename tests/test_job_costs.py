@@ -1,4 +1,4 @@
-"""What a job of an instance takes of the database is the same, whatever else its account has."""
+"""Database cost of a job, which must not depend on other objects of the account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOBS = [kind for kind in sweep.SCENARIOS if kind not in OTHERS]
 
 
 def _costs(patch: pytest.MonkeyPatch, siblings: int, jobs: list[str]) -> dict[str, int]:
-    """Of each job, beside so many other instances."""
+    """Return the cost of each job next to so many instances."""
     cloud = Cloud()
     try:
         steps.still(cloud)

@@ -1,7 +1,7 @@
-"""Two servers and two workers on one PostgreSQL, under mixed load, while one of the four is killed again and again.
+"""Two servers and two workers on a PostgreSQL under mixed load, while one of the four is killed repeatedly.
 
-What is promised, and can be seen to fail with a planted defect: whoever was answered has what they were told, nobody is
-refused or answered wrongly but those whose connection died, and work that is due is taken up within two seconds.
+Promises, each proved with a planted defect: acknowledged work exists, only clients of the dead process see errors, and
+due work starts within two seconds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ DEPLOYED = {
 }
 PATIENCE = 50
 PACE_SECONDS = 0.05
-"""Between two calls of a customer. Without it four customers alone fill two cores, and whatever is due waits for them:
-that is overload, which is another matter than a death."""
+"""Pause between calls of a customer. Without it four customers fill two cores, which would test overload instead."""
 BUSY_SECONDS = 2.0
 """Work that is due waits no longer, as long as a worker lives."""
 OLDEST = """
@@ -51,15 +50,15 @@ from crofter.db.postgres_batch import PostgresBatch
 PostgresBatch._conclude = lambda self: self._connection.rollback()
 sys.exit(main())
 """
-"""A server that says yes to whoever writes, and keeps nothing of it."""
+"""A server that acknowledges writes without storing them."""
 
 
 class Fleet:
-    """Four processes; whichever is killed is started anew."""
+    """Four processes; a killed one is restarted."""
 
     def __init__(self, address: str) -> None:
         self.address = address
-        with ThreadPoolExecutor(4) as pool:  # all four at once, on an empty database
+        with ThreadPoolExecutor(4) as pool:  # all four at the same time, on an empty database
             servers = [pool.submit(self._server) for _ in range(2)]
             workers = [pool.submit(Working, address) for _ in range(2)]
             self.servers = [server.result() for server in servers]
@@ -95,14 +94,14 @@ class Fleet:
 
 
 class Customer:
-    """Creates, looks and lists, at whichever server answers; remembers what it was told."""
+    """Creates, views and lists at any server that answers, and stores all responses."""
 
     def __init__(self, fleet: Fleet, number: int, token: str) -> None:
         self._fleet, self._number, self._token = fleet, number, token
         self.instances: dict[int, str] = {}
-        """The instances that it was told it has, by number."""
+        """Acknowledged instances by id."""
         self.labels: set[str] = set()
-        """Tags that it was told it has."""
+        """Acknowledged tags."""
         self.wrong: list[str] = []
         self.cut_off = 0
         self.busy = 0
@@ -118,7 +117,7 @@ class Customer:
                         self._turn(client, turn)
                         over.wait(PACE_SECONDS)
             except httpx2.TransportError:
-                self.cut_off += 1  # it was killed: on to the other one
+                self.cut_off += 1  # the server was killed: use the other one
 
     def _turn(self, client: httpx2.Client, turn: int) -> None:
         if turn % 8 == 0:
@@ -143,7 +142,7 @@ class Customer:
                 self.wrong.append(f"{number} is {answer.json()['label']}, not {label}")
 
     def _asked(self, ask: Callable[[], httpx2.Response]) -> httpx2.Response:
-        """A server that is too busy says so, and does what it is asked when it is asked again."""
+        """Send a request, and repeat it if the server is busy."""
         answer = ask()
         for _ in range(PATIENCE):
             if answer.status_code != 503:
@@ -212,7 +211,7 @@ def storm(fleet: Fleet, pause: float, victims: Iterable[int]) -> tuple[list[Cust
 
 
 def nothing_is_lost(fleet: Fleet, customers: list[Customer]) -> None:
-    """What each was told is there, once; and all that was begun comes to its end."""
+    """Check that acknowledged objects exist once, and that all work has ended."""
     for number, customer in enumerate(customers):
         with fleet.server(number).client(customer._token) as client:
             rows = all_rows(client, INSTANCES)

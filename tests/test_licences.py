@@ -15,7 +15,7 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs" / "licences.md").read_te
 
 
 def needed() -> set[str]:
-    """What crofter brings along, and what that brings along in turn."""
+    """Return the dependencies of crofter, direct and indirect."""
     names: set[str] = set()
     left = ["crofter"]
     while left:

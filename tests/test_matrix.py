@@ -1,4 +1,4 @@
-"""Who may do what, over every endpoint and every sort of caller."""
+"""Permissions of every kind of caller on every endpoint."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_planted_holes_are_found_where_they_are(
     assert {hole[:3] for hole in seen} == set().union(*PLANTED.values())
 
 
-@pytest.mark.soak  # that the harness sees defects is shown in every run by another one
+@pytest.mark.soak  # the harness is proved in every run by another test
 def test_a_rule_with_a_hole_is_found_at_every_endpoint_that_keeps_it(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,7 +39,7 @@ def paths(matrix: Matrix) -> list[str]:
 
 
 def answers(client: Client, asked: list[str]) -> dict[str, tuple[int, bytes]]:
-    """What is read; a call that writes when it is read (a page of logins, say) comes in the same order both times."""
+    """Return the responses; calls that write while reading, such as the list of logins, keep their order."""
     responses = {path: client.get(path) for path in asked}
     here = str(client.base_url).rstrip("/").encode()
     return {path: (answer.status_code, answer.content.replace(here, b"")) for path, answer in responses.items()}

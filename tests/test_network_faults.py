@@ -1,7 +1,7 @@
-"""A network that is late, slices, resets, cuts and fails, before the server and between the server and PostgreSQL.
+"""Network with delays, fragmentation, resets, drops and outages, before the server and before PostgreSQL.
 
-What is promised: what was answered is there; whoever repeats a request with its ``Idempotency-Key`` until it is
-answered has it done once, and is answered with the same bytes from then on; and the server goes on by itself.
+Promises: acknowledged work exists; a request repeated with its ``Idempotency-Key`` is done once and answered with the
+same bytes; and service resumes without a restart.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TWICE = "'name-00000', 'name-00000'"
 PATIENCE = 200
 """Times that a request is repeated before its caller says that the server does not go on."""
 WAIT_SECONDS = 5.0
-"""That a caller waits for an answer: longer than a server takes that has none from its database."""
+"""Seconds that a caller waits for a response: longer than the server's own limit without a database."""
 ENVIRONMENT = {"CROFTER_SECRET_KEY": "5" * 64, "CROFTER_LOG": "off"}
 FORGETFUL = """
 import sys
@@ -65,7 +65,7 @@ class Made(NamedTuple):
     name: str
     """The field that is named after the request."""
     action: str
-    """Of the one event that tells of it."""
+    """Action of the event."""
     body: dict[str, Any]
 
 
@@ -77,12 +77,12 @@ MADE = (
 
 
 class Cloud(NamedTuple):
-    """A server behind a line, or before one."""
+    """A server behind or in front of a faulty line."""
 
     process: Process
     line: Line
     url: str
-    """Where callers reach it."""
+    """Address for callers."""
 
     def direct(self, token: str) -> httpx2.Client:
         """Past the line, if it is between the callers and the server."""
@@ -90,12 +90,12 @@ class Cloud(NamedTuple):
 
 
 class Caller:
-    """Makes one thing after another, repeats each request until it is answered, and remembers what it was told."""
+    """Creates objects, repeats each request until it succeeds, and stores the responses."""
 
     def __init__(self, cloud: Cloud, token: str) -> None:
         self._cloud, self.token = cloud, token
         self.answered: dict[str, tuple[Made, bytes]] = {}
-        """By key: what was made, and the answer."""
+        """Created objects and responses by key."""
         self.wrong: list[str] = []
         self.repeated = 0
         self._client = self._connected()
@@ -291,7 +291,7 @@ class LostCommit:
         self._written = written
         self._writing: Connection | None = None
         self._commits: dict[Connection, bytes] = {}
-        """What the server calls its prepared COMMIT."""
+        """Name of the server's prepared COMMIT."""
         self.happened = False
 
     def __call__(self, connection: Connection, chunk: bytes, asked: bool) -> bool:
@@ -310,7 +310,7 @@ DESCRIBED = str(MADE[0].body["description"]).encode()
 
 
 def answer_is_lost(cloud: Cloud, place: Place) -> None:
-    """A ticket is made, and whoever asked for it never hears of it, and asks again."""
+    """Create a ticket, lose the response, and repeat the request."""
     lost = LostAnswer(DESCRIBED, b"COMMIT" if place is Place.DATABASE else b"HTTP/1.1 200")
     (caller,) = people(cloud, 1)
     cloud.line.interrupt(lost)

@@ -1,4 +1,4 @@
-"""SQLite is read on the event loop and has one writer, and everybody waits for both: nothing may take long there."""
+"""SQLite runs reads on the event loop and has a single writer: no statement may take long there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ COUNTED = {
     "list_vlans": "likewise",
     "list_tagged_objects": "likewise",
 }
-"""Not slow, though it does more for some."""
+"""Endpoints that are fast although their cost varies."""
 
 
 def _copies(db: Session, of: Table, **changed: str) -> None:
@@ -62,14 +62,14 @@ def _copies(db: Session, of: Table, **changed: str) -> None:
 
 
 def _grow(matrix: Matrix) -> None:
-    """Of all that an account may have without end, more than a page."""
+    """Insert more than a page of everything unlimited."""
     about = {"entity_type": "'compute'", "entity_id": "CAST(n AS TEXT)", "nature": "'important'"}
     user = "SELECT id FROM account_user WHERE username = 'user-read-only'"
     with matrix.cloud.runtime.database.write() as db:
         known = "(SELECT count(*) FROM instance)"
         _copies(db, instance, label=f"'copy-' || n || '-' || {known}", migration_pending="1")
         _copies(db, meter, object_id="n")
-        revisions.change(db, 2)  # as every meter does that comes in by the code
+        revisions.change(db, 2)  # as every meter insertion does
         _copies(db, ticket, **about)
         values = dict.fromkeys(("unit_price", "quantity", "amount", "tax", "total"), 1)
         line = {"what": "compute", "label": "web", "type": "hourly", "from_": "2026-01-01T00:00:00"}
@@ -96,7 +96,7 @@ def matrix() -> Iterator[Matrix]:
 def _steps(
     matrix: Matrix, patch: pytest.MonkeyPatch, endpoints: Iterable[Endpoint] = ENDPOINTS
 ) -> dict[str, tuple[int, int]]:
-    """What the database does for each read: on the event loop, and anywhere."""
+    """Return the database steps of each read: on the event loop, and in total."""
     with patch.context() as watching:
         taken = steps.watch(watching, matrix.cloud)
         counts: dict[str, tuple[int, int]] = {}

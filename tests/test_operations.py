@@ -80,7 +80,7 @@ def test_a_job_that_is_queued_is_cancelled_by_an_operator(cloud: Cloud, job: Job
     machine = Machine(cloud)
     scenario = SCENARIOS[job.operation.kind]
     scenario.before(machine)
-    cloud.freeze()  # what is ordered now stays queued
+    cloud.freeze()  # orders stay queued from here on
     answer = scenario.act(machine)
     assert answer.status_code == 200, answer.text
     with cloud.runtime.database.read() as db:
@@ -93,8 +93,8 @@ def test_a_job_that_is_queued_is_cancelled_by_an_operator(cloud: Cloud, job: Job
 
 
 def test_a_loose_end_is_seen(cloud: Cloud) -> None:
-    """The sweep itself: a disk that nobody wrote down, a status that nothing ends, an address in the wrong region, and
-    a share of one that nobody has, are all found.
+    """Plant defects: an orphaned disk, a status without end, an address in the wrong region, and a share without a
+    holder.
     """
     from crofter.resources.instances.disks.store import disk
     from crofter.resources.instances.ips.store import address, shared_address
@@ -112,5 +112,5 @@ def test_a_loose_end_is_seen(cloud: Cloud) -> None:
 
 
 def _quick(cloud: Cloud) -> None:
-    """Nothing takes time but what must."""
+    """Set all durations to zero."""
     assert cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200

@@ -1,4 +1,4 @@
-"""What the operator's commands do to accounts, users, money and operations, beside a running server."""
+"""Effects of the operator's commands on accounts, users, money and operations, next to a running server."""
 
 from __future__ import annotations
 

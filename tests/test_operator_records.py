@@ -79,9 +79,9 @@ ALIVE = {
 STOPPED = {"restore": "{folder}/backup --replace", "rotate-key": "", "clock back": ""}
 """The same, for those that want the server to be stopped."""
 BEGINNINGS = ("init", "move")
-"""Those that a new database begins with."""
+"""Commands that need a new database."""
 NEED_A_HOST = ("hosts add", "hosts drain", "hosts fence", "hosts remove", "images import")
-"""Those for real machines; tests/drivers/test_real_machines.py uses them."""
+"""Commands for real machines; tests/drivers/test_real_machines.py uses them."""
 
 _ENTRIES = query(
     select(audit.audit.c.account_id, audit.audit.c.number, audit.audit.c.username, audit.audit.c.operation),
@@ -106,7 +106,7 @@ def entries(runtime: Runtime) -> set[Any]:
 
 
 def scene(cloud: Cloud, folder: Path) -> dict[str, Any]:
-    """What the commands are about: a managed account with a ticket, a file, a credential and an instance."""
+    """Create a managed account with a ticket, a file, a credential and an instance."""
     account = cloud.account(username="alice", managed=True)
     alice = cloud.client(account["token"])
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})

@@ -34,7 +34,7 @@ SHOWN = ("sh",)
 
 
 class Block(NamedTuple):
-    """What is to be done with a piece of a page: create, append, edit or run."""
+    """Action of a block of a page: create, append, edit or run."""
 
     action: str
     file: str
@@ -69,7 +69,7 @@ def apply(block: Block, root: Path) -> None:
 
 
 def halves(diff: str) -> tuple[str, str]:
-    """What a diff replaces, and with what."""
+    """Return the old and the new text of a diff."""
     lines = diff.splitlines(keepends=True)
     old = "".join(line[1:] for line in lines if line[0] != "+")
     return old, "".join(line[1:] for line in lines if line[0] != "-")
@@ -82,7 +82,7 @@ def commands(block: Block) -> Iterator[list[str]]:
 
 
 def run(command: list[str], root: Path) -> str:
-    """What a command says, if it fails."""
+    """Run a command and return its output if it fails."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CROFTER"))}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     variables |= {"PYTHONPATH": str(root / "src")}

@@ -15,14 +15,14 @@ from tests.planner import NEEDS_MORE, PLAN, Planner
 from tests.resources.money import CARD, done, instance, rows, stand_at
 
 MARK = "clock_mark"
-"""What time it is by the machine, which the process writes down every few seconds."""
+"""Stored machine time, which the process updates every few seconds."""
 ROOT = "correct-horse-battery"
 
 
 def contents(cloud: Cloud) -> dict[str, list[Any]]:
-    """All that the database holds, SQLite's counters too; but not the signs of life of the process itself.
+    """Return all rows and SQLite's counters, without heartbeats of the process.
 
-    Counters of PostgreSQL are no part of a transaction: a plan leaves a gap in them, as any refused write does.
+    PostgreSQL's sequences are not transactional: a plan leaves a gap, as any refused write does.
     """
     with cloud.runtime.database.read() as db:
         if db.dialect == "sqlite":
@@ -101,7 +101,7 @@ def test_a_transfer_tells_the_receiver_what_it_will_cost(cloud: Cloud, alice: Cl
 
 
 def test_no_money_moves_in_a_plan(cloud: Cloud, alice: Client) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     instance(alice)
     cloud.advance(3600)
     before = contents(cloud)

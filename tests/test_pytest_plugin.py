@@ -30,7 +30,7 @@ def pytest_in(folder: Path, *flags: str, **env: str) -> subprocess.CompletedProc
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Somebody's tests, with the conftest of the page."""
+    """Create a project with the conftest of the page."""
     (tmp_path / "conftest.py").write_text(BLOCKS[0])
     return tmp_path
 
@@ -107,7 +107,7 @@ def test_a_sandbox_that_serves_already_can_be_used(project: Path) -> None:
     with serving("--data", ":memory:", env={"CROFTER_SANDBOX_KEY": key}) as process:
         ended = pytest_in(project, "--crofter-url", process.url, CROFTER_SANDBOX_KEY=key)
         assert ended.returncode == 0, ended.stdout + ended.stderr
-        assert process.client().get("/v4/profile").status_code == 200  # it goes on
+        assert process.client().get("/v4/profile").status_code == 200  # still running
 
 
 @pytest.mark.parametrize("tests", [1, 30])

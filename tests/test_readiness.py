@@ -73,7 +73,7 @@ def test_a_file_that_was_moved_away_is_not_ready(own_cloud: Cloud, database: sql
         try:
             assert parts() == NOT_WRITABLE
             assert new_thread.submit(parts).result() == NOT_READABLE
-            assert ready(own_cloud) in (NOT_WRITABLE, NOT_READABLE)  # whichever thread it is that answers
+            assert ready(own_cloud) in (NOT_WRITABLE, NOT_READABLE)  # depends on the thread
             assert not database.path.exists()
         finally:
             elsewhere.rename(database.path)
@@ -102,7 +102,7 @@ def _written(cloud: Cloud) -> list[str]:
 def test_a_cloud_that_was_put_back_is_ready_at_once(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rows were replaced, and with them the one that says that this process is at work."""
     monkeypatch.setattr(readiness, "FRESH_SECONDS", 0.0)
-    cloud.freeze()  # while the clock stands, no queue is looked at, and nobody finds that the row is missing
+    cloud.freeze()  # on a frozen clock no queue is polled, so the missing row stays unnoticed
     assert cloud.sandbox.post("/_sandbox/snapshots", json={"name": "before"}).status_code == 200
     assert cloud.sandbox.post("/_sandbox/snapshots/before/restore").status_code == 200
     assert all(ready(cloud).values())

@@ -25,7 +25,7 @@ def endpoint(name: str) -> Endpoint:
 
 @pytest.fixture
 def problems(cloud: Cloud) -> Iterator[Callable[[], list[str]]]:
-    """What is wrong with the writes of the test so far; and it is not held against the test itself."""
+    """Return a function for the problems of the test's writes, which then do not fail the test."""
     assert clouds.inspect() == []
     yield clouds.inspect
     clouds.inspect()

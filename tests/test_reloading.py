@@ -1,4 +1,4 @@
-"""SIGHUP: certificates and the log's level are read again, and nobody is cut off."""
+"""SIGHUP: certificates and log level are reloaded, and connections stay open."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_certificates_and_the_level_of_the_log_are_read_again(tmp_path: Path) ->
 
         key = (tmp_path / "key.pem").read_bytes()
         write_certificate(tmp_path, 3)
-        (tmp_path / "key.pem").write_bytes(key)  # of the one before: they do not fit
+        (tmp_path / "key.pem").write_bytes(key)  # the previous key, which does not fit
         os.kill(server.id, signal.SIGHUP)
         until("it has said why not", lambda: "nothing was reloaded" in server.log())
         assert serial_of(server) == 2
@@ -96,7 +96,7 @@ def test_no_line_is_lost_when_the_log_is_renamed_and_opened_anew(tmp_path: Path)
             log.rename(tmp_path / f"crofter.log.{turn}")
             asked += [client.get("/v4/regions").headers["x-request-id"] for _ in range(5)]
             if turn == 1:
-                config.write_text("port = ")  # what else is wrong does not matter to the log
+                config.write_text("port = ")  # other errors do not affect the log
             os.kill(server.id, signal.SIGHUP)
             until("there is a new one", log.exists)
         asked.append(client.get("/v4/regions").headers["x-request-id"])

@@ -1,4 +1,4 @@
-"""What nobody can ask for any more is forgotten."""
+"""Expired rows are deleted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_hypervisors_forget_orders_of_operations_that_are_forgotten(cloud: Cloud
 
     things, *before = remembered()
     assert min(before) > 0
-    assert machine.owner.post(f"{machine.path}/backups/cancel").status_code == 200  # which would be orders every day
+    # otherwise a backup would be queued every day
+    assert machine.owner.post(f"{machine.path}/backups/cancel").status_code == 200
     cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 93 * 86400})
     left, *after = remembered()
     assert after == [0, 0]

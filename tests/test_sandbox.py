@@ -1,4 +1,4 @@
-"""The sandbox API: what a real cloud does not let you do, for whoever sits at this machine."""
+"""Sandbox API, for callers on this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLS = {
     "/snapshots": ("GET", "POST"),
 }
 FIRST = {"accounts": 1, "users": 1, "tokens": 1, "tags": 0, "events": 0, "operations": 0}
-"""What there is at a first start."""
+"""Objects at a first start."""
 KINDS = (
     "Must be one of http, card_declined, power_off, host_maintenance, host_back, region_outage, region_back,"
     " migration_pending, maintenance, probe"
@@ -353,7 +353,7 @@ def test_the_outbox_holds_what_was_sent_out_newest_first(cloud: Cloud, alice: Cl
         assert f"Your user name is {name}." in mail["text"]
 
 
-# ---- who may use the sandbox API -------------------------------------------------------------------------------------
+# access to the sandbox API
 
 
 @pytest.mark.parametrize(

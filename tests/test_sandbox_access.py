@@ -1,4 +1,4 @@
-"""Who may use the sandbox API: callers of this machine, or, with a key, callers from anywhere."""
+"""Access to the sandbox API: from this machine, or with a key from anywhere."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_program_is_told_where_the_server_is_in_one_line(tmp_path: Path) -> No
 
 
 def _announced(folder: Path) -> dict[str, str]:
-    """What ``--print-json`` says; the server is stopped again."""
+    """Return the output of ``--print-json`` of a server that is stopped again."""
     command = [CROFTER, "serve", "--port", "0", "--data", str(folder), "--print-json"]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None

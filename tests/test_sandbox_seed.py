@@ -60,7 +60,7 @@ def token(url: str, username: str) -> httpx2.Client:
 
 
 def resources_of_ada(url: str) -> dict[str, Any]:
-    """What ada has."""
+    """Return ada's objects."""
     with token(url, "ada") as ada:
         lists = {
             name: ada.get(f"/v4/{path}").json()["data"]
@@ -173,7 +173,7 @@ def test_after_a_refused_seed_the_next_start_is_a_first_one(tmp_path: Path) -> N
     assert ended.stderr.splitlines()[-1].startswith(f"{wrong}:21: ")
     assert "Traceback" not in ended.stderr
     with serving("--data", data, "--seed", written(tmp_path, SEED)) as process:
-        assert any("password" in line for line in process.output)  # told at a first start only
+        assert any("password" in line for line in process.output)  # printed at the first start only
         assert resources_of_ada(process.url) == EXPECTED
 
 

@@ -49,7 +49,7 @@ def restore(cloud: Cloud, name: str = "before") -> dict[str, Any]:
 
 
 def everything(cloud: Cloud, client: Client) -> dict[str, str]:
-    """What callers see, byte for byte."""
+    """Return all responses byte for byte."""
     seen = {path: client.get(path).text for path in SEEN}
     for path in ("/_sandbox/transitions", "/_sandbox/faults", "/_sandbox/outbox", "/_sandbox/clock", "/_sandbox"):
         seen[path] = cloud.sandbox.get(path).text
@@ -131,7 +131,7 @@ def test_postgresql_writes_only_what_has_changed(postgres_cloud: Cloud, monkeypa
         answer = alice.put(f"/v4/compute/instances/{ids[instance]}", json={"label": label})
         assert answer.status_code == 200
     with monkeypatch.context() as patched:
-        patched.setattr(snapshots, "ATTEMPTS", 1)  # by which they cannot be: then nobody is told that they were
+        patched.setattr(snapshots, "ATTEMPTS", 1)  # too few: the failure must be reported
         assert postgres_cloud.sandbox.post(f"{SNAPSHOTS}/before/restore").status_code == 503
     restore(postgres_cloud)
     assert everything(postgres_cloud, alice) == before

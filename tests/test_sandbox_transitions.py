@@ -94,7 +94,7 @@ def test_an_object_is_under_way_for_so_many_reads(cloud: Cloud, alice: Client, m
     before = cloud.sandbox.get("/_sandbox/clock").json()["now"]
     assert alice.post(f"/v4/compute/instances/{number}/boot").status_code == 200
     url = f"/v4/compute/instances/{number}"
-    for _ in range(3):  # what does not count, however often
+    for _ in range(3):  # reads that do not count, however often
         alice.get("/v4/compute/instances")
         alice.get("/v4/account/events")
         alice.head(url)

@@ -1,4 +1,4 @@
-"""What `make quick`, `make test` and `make soak` leave out is what they say they leave out."""
+"""Tests outside `make quick`, `make test` and `make soak` are as declared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORM = "tests/console/test_domains.py"
 
 
 class Collected:
-    """A test as it is collected."""
+    """A collected test."""
 
     def __init__(self, file: str, database: str | None = None, *markers: str, case: int = 0) -> None:
         name = "test_path" if "both" in markers else "test_it"
@@ -41,7 +41,7 @@ class Collected:
 
 
 def called(*arguments: str) -> Any:
-    """pytest, with these on its command line."""
+    """Return a pytest configuration with this command line."""
     return SimpleNamespace(
         args=arguments,
         rootpath=ROOT,

@@ -226,7 +226,7 @@ def test_a_stop_ends_whoever_waits_and_exits_with_nought(tmp_path: Path) -> None
             last = next(frames).data
             assert last["action"] == "tag_create"
             poll.sendall(request("GET", f"/v4/account/events?after={last['id']}&wait=60", token=TOKEN))
-            assert client.get("/health/live").status_code == 200  # so it has been heard
+            assert client.get("/health/live").status_code == 200  # the signal was handled
             server.terminate()
             # Each is let go, not cut off when the patience of the stop is over: with an answer, to its last byte.
             answer = receive(poll)
@@ -287,7 +287,7 @@ main()
 
 
 def test_a_stop_ends_though_a_part_never_does_and_says_where_it_stood() -> None:
-    """The signal was held back by whoever started the server, which must hear it all the same."""
+    """Stop in spite of a hanging part, although the parent process had blocked the signal."""
     with serving("--data", ":memory:", program=(sys.executable, "-c", STUCK)) as server:
         server.terminate()
         assert server.ended(STOP_SECONDS) == 1
@@ -387,7 +387,7 @@ def test_processes_that_keep_dying_are_started_ever_later(postgres_server: Postg
         while time.monotonic() < until:
             for child in children(server.id):
                 seen.add(child)
-                with suppress(ProcessLookupError):  # it is gone already
+                with suppress(ProcessLookupError):  # already gone
                     os.kill(child, signal.SIGKILL)
             time.sleep(0.01)
         # Two at first, and after each end half a second, one, two: no more than four starts of each in four seconds.

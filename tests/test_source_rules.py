@@ -1,4 +1,4 @@
-"""What must hold for every file: its size, its names, what it may import, and where time and chance come from."""
+"""Rules for every file: size, names, imports, and sources of time and randomness."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ALLOWED = {
     "resources/instances/hypervisor_client.py": {"time.sleep"},  # real machines do not stand still with the clock
 }
 REAL_MACHINES = "drivers/hypervisor/libvirt/"
-"""They are in real time: whoever waits for one waits by the wall's clock."""
+"""Waits in real time, like the machines."""
 FORBIDDEN = {
     "time.time",
     "time.time_ns",
@@ -93,7 +93,7 @@ def files() -> list[Path]:
 
 
 def all_python() -> list[Path]:
-    """The server's code and everybody else's."""
+    """Return all Python files: of the server, tests, tools and benchmarks."""
     sources = [file for folder in ("src", "tests", "tools", "bench") for file in sorted((ROOT / folder).rglob("*.py"))]
     assert len(sources) > 500
     return sources
@@ -101,7 +101,7 @@ def all_python() -> list[Path]:
 
 @cache
 def nodes(text: str) -> list[ast.AST]:
-    """All that a file consists of. To parse a file takes longer than any rule about it."""
+    """Return all nodes of a file. Cached: parsing takes longer than any rule."""
     return list(ast.walk(ast.parse(text)))
 
 
@@ -133,9 +133,9 @@ def test_no_file_and_no_function_is_too_long() -> None:
 
 
 def names_that_tell_nothing(text: str) -> list[str]:
-    """Variables, parameters and functions inside of functions that are called so.
+    """Return nondescript variables, parameters and nested functions.
 
-    A function of a module, a method or a field is named together with its owner: ``store.one`` tells what it is.
+    Functions of modules, methods and fields are read with their owner: ``store.one``.
     """
     return list(_telling_nothing(symtable.symtable(text, "source", "exec")))
 
@@ -182,7 +182,7 @@ NAMING = {"arg", "asname", "attr", "id", "name"}
 
 def names_of_our_own(text: str) -> list[str]:
     if not metaphors(text):
-        return []  # as most files: to parse them all would take seconds
+        return []  # usual case: parsing every file would take seconds
     named = {value for node in nodes(text) for key, value in ast.iter_fields(node) if key in NAMING}
     return sorted(name for name in named if isinstance(name, str) and metaphors(name))
 
@@ -212,7 +212,7 @@ def test_files_and_folders_are_the_words_of_the_field() -> None:
 
 
 def imported_names(tree: list[ast.AST]) -> dict[str, str]:
-    """What each name of a module stands for: ``now`` for ``datetime.datetime.now``."""
+    """Return the full name of each imported name: ``now`` for ``datetime.datetime.now``."""
     names: dict[str, str] = {}
     for node in tree:
         if isinstance(node, ast.Import):

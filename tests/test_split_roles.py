@@ -125,7 +125,7 @@ def test_what_is_stuck_and_what_failed_is_counted_from_the_database(cloud: Cloud
     now = cloud.runtime.clock.now()
     common = {"kind": "strange", "version": 1, "queue": "none", "cursor": "x", "input": {}, "vars": {}, "created": now}
     rows: list[dict[str, Any]] = [
-        {"state": "queued", "due": now - 61 * SECOND, "key": "a"},  # stuck: nobody has taken it up
+        {"state": "queued", "due": now - 61 * SECOND, "key": "a"},  # stuck: not claimed
         {"state": "queued", "due": now - 59 * SECOND, "key": "b"},
         {"state": "queued", "due": now + 61 * SECOND, "key": "c"},
         {"state": "running", "due": now, "key": "d", "owner": 1},

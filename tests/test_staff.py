@@ -27,7 +27,7 @@ def cloud(cloud_in_folder: Cloud) -> Cloud:
 
 
 class AdminCommands:
-    """`crofter admin`, as somebody of the staff types it."""
+    """`crofter admin` as an operator types it."""
 
     def __init__(self, screen: pytest.CaptureFixture[str], folder: Path, database: str | None = None) -> None:
         self._place = ["--data", str(folder), *(["--database", database] if database else [])]
@@ -54,7 +54,7 @@ def staff(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> A
 
 
 def recorded(cloud: Cloud, account_id: int = 2) -> list[tuple[str, str, str]]:
-    """What the staff did to an account: who, what and to what."""
+    """Return the audit entries of the staff on an account: operator, action and object."""
     with cloud.runtime.database.read() as db:
         assert audit.verify(cloud.runtime.keyring, db) == []
         entries = [entry for entry in audit.entries(db, account_id) if entry.username.startswith("staff ")]
@@ -318,7 +318,7 @@ def test_what_hosts_and_the_database_disagree_about_is_reported(cloud: Cloud, st
     )
     reported = staff("hosts", "reconcile")
     assert [(row["what"], row["which"]) for row in reported] == [("orphans", f"d4712 on host {host}"), ("stuck", own)]
-    assert staff("hosts", "reconcile") == reported  # it has changed nothing
+    assert staff("hosts", "reconcile") == reported  # nothing was changed
     assert "d4712" in staff.read("hosts", "reconcile")
 
 

@@ -32,8 +32,9 @@ SERVER = (
     "uvicorn",
     "typst",
 )
-"""What only a server needs, and what nobody needs whose statements are written down. What events a restricted user
-sees is known in part without the registry; whoever asks the other ports that it fills is told so."""
+"""Modules that only a server needs, and modules that prepared statements replace. Event visibility is partly known
+without the registry; other ports of the registry raise an error that says so.
+"""
 HOSTLESS = {
     "hosts add": "us-east qemu+tls://nowhere.invalid/system --disk 1000",
     "hosts drain": "1",
@@ -41,11 +42,11 @@ HOSTLESS = {
     "hosts remove": "1",
     "images import": "{folder}/none --id compute/debian12 --sum 00",
 }
-"""Those for real machines, which are refused where there are none."""
+"""Commands for real machines, refused without them."""
 MOST = 220
 """Modules of ours that one command may load, of more than four hundred."""
 OPERATIONS = "operations cancel"
-"""What it ends is cleared up by the resource that ordered it: it needs all operations, and no endpoint."""
+"""The cleanup of an ended operation belongs to its resource: it needs all operations, but no endpoint."""
 MOST_WITH_OPERATIONS = 300
 PARTS_OF_OPERATIONS = {"crofter.edge", "crofter.resources.events.visibility"}
 """The table of stored answers, which one of them prunes, and a port, which is filled where all operations are."""
@@ -94,7 +95,7 @@ print(json.dumps([read, sorted(metadata.tables)]))
 
 
 def examined(commands: list[tuple[str, str, bool]], forbidden: tuple[str, ...], data: Path) -> list[Any]:
-    """What each of these commands has loaded: its name, how many modules of ours, and those that it must not."""
+    """Return what each command has loaded: its name, the number of our modules, and the forbidden ones."""
     given = json.dumps([commands, forbidden, str(data)])
     done = subprocess.run([sys.executable, "-c", RUN, given], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -108,7 +109,7 @@ def test_a_command_loads_neither_the_server_nor_more_than_its_part(tmp_path: Pat
     cloud.close()
     uses = {**ALIVE, **HOSTLESS}
     light = [name for name in uses if name not in admin_commands.WHOLE_SERVER]
-    # A mail that is only kept is what doctor minds, and nobody works.
+    # Doctor reports stored mail and missing workers.
     commands = [(name, f"{name} {uses[name].format(**names)}", name in (*HOSTLESS, "doctor")) for name in light]
     seen = examined(commands, SERVER, tmp_path / "data")
     assert [command[0] for command in seen] == light
@@ -120,7 +121,7 @@ def test_a_command_loads_neither_the_server_nor_more_than_its_part(tmp_path: Pat
 
 
 def loaded(server: Process) -> set[str]:
-    """The packages that a process has told of while it imported them."""
+    """Return the packages that a process logged while importing."""
     lines = [line for line in server.log().splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
@@ -130,7 +131,7 @@ def loaded(server: Process) -> set[str]:
 def test_a_server_starts_and_serves_without_sqlalchemy(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """First on an empty database, then on the same again. A filter is what nobody could write down."""
+    """Start on an empty database, then on the same again. Only a filter has no prepared statement."""
     write_statements()
     flags = ["--data", str(tmp_path / "data")]
     lists = [listed.path for listed in registry.ENDPOINTS if listed.method == "GET" and "{" not in listed.path]
@@ -179,5 +180,5 @@ def test_the_registry_knows_every_table_and_reads_signatures_when_endpoints_are_
     done = subprocess.run([sys.executable, "-c", LISTED], capture_output=True, text=True, check=True)
     read_at_the_start, tables = json.loads(done.stdout)
     assert read_at_the_start < 10
-    # Whoever opens an empty database first makes all tables, and imports the registry for that.
+    # The process that opens an empty database first creates all tables, and imports the registry for that.
     assert set(tables) == set(metadata.tables)

@@ -1,4 +1,4 @@
-"""Several processes that start at once on one PostgreSQL: whoever finds the others at it waits, and starts then."""
+"""Simultaneous starts of several processes on a PostgreSQL: each waits for the others, then starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two API processes on one PostgreSQL database: whoever follows either of them misses and doubles nothing."""
+"""Two API processes on a PostgreSQL database: clients of either one see every event exactly once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pair(address: str) -> Iterator[tuple[Process, Process]]:
 
 
 def without_rounds(address: str) -> None:
-    """Nobody looks every minute: what the first looks have left undone stays so, however long a test takes."""
+    """Disable the periodic checks, so that omissions of signals stay visible."""
     with psycopg.connect(address, autocommit=True) as postgres:
         assert postgres.execute("DELETE FROM schedule WHERE kind = 'managed.round'").rowcount == 1
 
@@ -105,7 +105,7 @@ def test_the_same_card_at_both_processes_is_added_once(pair: tuple[Process, Proc
 
 
 def test_what_one_process_has_asked_about_the_other_leaves_to_it(pair: tuple[Process, Process], address: str) -> None:
-    """Services that take their time to answer: whoever has asked hears it, whichever process comes to look first."""
+    """Probe slow services: the process that sent the probes collects the results, whichever process polls first."""
     owner = pair[0].client(None).post("/_sandbox/accounts", json={"managed": True}).json()["token"]
     clients = [server.client(owner) for server in pair]
     servers = [Server(delay=0.8) for _ in range(8)]
@@ -122,7 +122,7 @@ def test_what_one_process_has_asked_about_the_other_leaves_to_it(pair: tuple[Pro
 
 
 def test_what_a_process_had_asked_when_it_died_the_other_asks_again(postgres_server: PostgresServer) -> None:
-    """Nobody hears the answers of a dead one."""
+    """Repeat the probes of a dead process in another one."""
     address = postgres_server.address(postgres_server.empty())
     servers = [Server(delay=600) for _ in range(4)]
     try:
@@ -132,7 +132,7 @@ def test_what_a_process_had_asked_when_it_died_the_other_asks_again(postgres_ser
                 watched(doomed.client(owner), number, server)
             eventually(lambda: all(server.visits for server in servers), seconds=60)
             doomed.kill()
-        for server in servers:  # only now does anybody get an answer
+        for server in servers:  # results arrive from here on
             server.stop()
             server.delay = 0
             server.start()

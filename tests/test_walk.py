@@ -16,7 +16,7 @@ INSTALLED = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 PROXY = proxies.installed()
 IN_A_MINUTE = {"CrofterOperationsHung"}
-"""What takes longer to be seen: a step past its deadline."""
+"""Alarms that take longer: a step past its deadline."""
 
 
 def test_the_page_is_walked_and_every_alarm_is_seen(tmp_path: Path, postgres_server: PostgresServer) -> None:
@@ -25,7 +25,7 @@ def test_the_page_is_walked_and_every_alarm_is_seen(tmp_path: Path, postgres_ser
 
 
 def test_it_is_walked_behind_a_proxy() -> None:
-    """Here, so that a run without one says so."""
+    """Report a missing proxy as a skipped test."""
     if PROXY is None:
         pytest.skip("there is neither nginx nor Caddy: the page was walked without (Debian: apt-get install nginx)")
 

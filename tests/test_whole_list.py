@@ -1,4 +1,4 @@
-"""What must hold for every endpoint: what it says of itself, and what is generated from it."""
+"""Rules for every endpoint: declarations, and the files generated from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANY_JSON = {"TaggedObject.data", "AccountUpdate.active_promotions[]"}
 
 
 class PlantedView(View):
-    """A view with a field that nobody described."""
+    """A view with an undescribed field."""
 
     anything: Any
 
@@ -57,7 +57,7 @@ def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
     }
 
 
-# What an endpoint says of itself
+# Declarations
 
 
 def badly_described(endpoints: Sequence[Endpoint]) -> list[str]:
@@ -114,7 +114,7 @@ def test_scopes_are_those_of_the_interface() -> None:
     assert unlike_the_interface(ENDPOINTS, lines) == []
 
 
-# What is generated
+# Generated files
 
 
 def undocumented(document: dict[str, Any], endpoints: Sequence[Endpoint]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The docs page and COVERAGE.md: whole, readable by everybody, and from nowhere but here."""
+"""The docs page and COVERAGE.md: complete, accessible, and self-contained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold for every endpoint when it is called: who is let in, which headers come back."""
+"""Rules for every endpoint when called: permissions and headers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRESENT = (
     "cache-control",
 )
 READERS = ("account:read_only", "events:read_only")
-"""Scopes of tokens of which at least one is too little for any endpoint that asks for a scope."""
+"""Scopes of which at least one does not satisfy any endpoint that requires a scope."""
 
 
 def url(endpoint: Endpoint) -> str:
@@ -45,7 +45,7 @@ def protected() -> list[Endpoint]:
 
 
 def let_in(client: Client, endpoints: Iterable[Endpoint]) -> list[str]:
-    """Endpoints that do not send a stranger away in the interface's words."""
+    """Return the endpoints that do not refuse an unknown token in the interface's words."""
     wrong = []
     for endpoint in endpoints:
         answer = client.request(endpoint.method, url(endpoint))
@@ -129,7 +129,7 @@ def test_a_method_that_a_path_does_not_have_is_refused(cloud: Cloud) -> None:
 
 
 def without_headers(answers: Sequence[Response]) -> list[str]:
-    """What is missing from answers, or is not as the interface has it."""
+    """Return the missing or wrong headers."""
     wrong = set()
     for answer in answers:
         where = f"{answer.request.method} {answer.request.url.path}"

@@ -1,4 +1,4 @@
-"""Refusals that every endpoint shares, asked for at each of them; what is documented is what comes."""
+"""Shared refusals of all endpoints, compared with their documentation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAR_TOO_MUCH = 10**9
 
 
 def others_than(status: int, endpoints: Iterable[Endpoint], ask: Callable[[Endpoint], int]) -> dict[str, int]:
-    """Endpoints that answer with something else than this status."""
+    """Return the endpoints with another status than this."""
     answers = {endpoint.name: ask(endpoint) for endpoint in endpoints}
     assert len(answers) > 50
     return {name: answer for name, answer in answers.items() if answer != status}

@@ -1,4 +1,4 @@
-"""A year of money, fast-forwarded: whatever happened on the way, every invoice is what the usage comes to."""
+"""A year of billing, fast-forwarded: every invoice matches the usage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.year.fingerprint import fingerprint
 from tests.year.life import Year
 
 SEED = 10
-"""Of a history that has everything in it, be it of some months or of a year."""
+"""Seed of a history that contains every kind of event, in some months as in a year."""
 
 EVERYTHING = {"compute", "backup", "ip", "managed", "credit", "volume", "nodebalancer", "transfer"}
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -133,7 +133,7 @@ OWNERS, HOURS = "all_that_is_there_costs_its_owner", "no_hour_of_an_object_is_me
 
 
 class Lived(NamedTuple):
-    """What a history came to: what was done in it, what was billed, and which checks it fails."""
+    """Result of a history: actions, invoices, and failed checks."""
 
     done: Counter[str]
     billed: set[str]
@@ -142,7 +142,7 @@ class Lived(NamedTuple):
 
 
 def live(place: Path | str) -> Lived:
-    """Some weeks of three accounts, in which whatever can be billed is."""
+    """Simulate some weeks of three accounts with every billable object."""
     application = RestartingServer(place, 26, cuts=False)
     try:
         year = Year(application, 26, 3)
@@ -190,7 +190,7 @@ def _a_promotion_pays_without_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_leg_is_off_by_a_micro_dollar(patch: pytest.MonkeyPatch) -> None:
-    """Between the legs that nobody is told of, so that accounts owe what they should."""
+    """Change internal ledger accounts only, so that customers still owe the right amount."""
     right = store.post
 
     def post(db: Any, account_id: int, entry: str, at: str, legs: dict[str, int]) -> None:
@@ -212,7 +212,7 @@ FOUND_BY: dict[Callable[[pytest.MonkeyPatch], None], set[str]] = {
 }
 """Each defect, and the checks that find something wrong because of it: these and no others."""
 IN_EVERY_RUN = (_the_end_of_a_meter_is_lost, _a_promotion_pays_without_end)
-"""Which between them make every check but one find something. The others cost five seconds of a core each."""
+"""Defects that together trigger every check but one. Each of the others takes five seconds of a core."""
 
 
 def test_without_a_defect_all_is_found_to_be_right(undisturbed: Lived) -> None:

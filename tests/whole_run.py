@@ -14,7 +14,7 @@ from tests import cloud
 from tests.recorder import Record, unseen
 
 SEEN = ".pytest_cache/seen.json"
-"""Where a run of all tests leaves its record, for whoever wants to know more than COVERAGE.md tells."""
+"""File with the observations of a complete run, with more detail than COVERAGE.md."""
 _wrong: list[str] = []
 
 
@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True)
 def _events_as_declared() -> Iterator[None]:
-    """Whatever a test does: each of its writes has left the events that its endpoint declares."""
+    """Check for every test that its writes left the declared events."""
     yield
     assert cloud.inspect() == []
 
@@ -58,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def shortcomings(record: Record) -> list[str]:
-    """What a run of all tests should have seen, and has not; and whether COVERAGE.md tells of it as it was."""
+    """Return missing observations of a complete run, and differences from COVERAGE.md."""
     documented = coverage.documented(ENDPOINTS)
     seen = {name: record.answers.get(name, set()) & statuses for name, statuses in documented.items()}
     wrong = unseen(record, documented)

@@ -1,1 +1,1 @@
-"""What the project runs on itself."""
+"""Tools of the project itself."""

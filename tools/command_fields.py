@@ -15,7 +15,7 @@ FIRST = (
     "id username address label data.id data.label summary filename action entity.label status state service_type type "
     "region ipv4 size percent_complete created date total amount usd version restricted email scopes expiry"
 ).split()
-"""What people look for in a list, in this order. Then come the other plain fields."""
+"""Preferred columns of lists, in order. Other plain fields follow."""
 EMPTY = ("initrd",)
 """Fields that are null in every answer."""
 
@@ -97,7 +97,7 @@ def _type_of(document: Document, item: Schema, name: str) -> str:
 
 
 def columns_of(document: Document, item: Schema) -> list[str]:
-    """The fields that a table shows, unless others are asked for."""
+    """Return the default columns of a table."""
     plain = [name for name in _plain_fields(document, item) if name not in EMPTY]
     wanted = [name for name in FIRST if name in plain]
     return [*wanted, *(name for name in plain if name not in wanted and "." not in name)][:COLUMNS]

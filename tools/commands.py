@@ -23,13 +23,13 @@ OF_ITEM = {"get": "view", "put": "update", "delete": "delete", "post": "create"}
 LEFT_OUT = ("account", "compute", "networking", "support")
 """First parts of paths that say nothing to who reads the command: ``crofter instances``, not ``compute instances``."""
 SHORT = ("compute", "instances", PART)
-"""What hangs on an instance is as well known as the instance: ``crofter disks``, not ``instances disks``."""
+"""Parts of an instance get short commands: ``crofter disks``, not ``instances disks``."""
 NICE = {"oauth-clients": "oauth", "profile sshkeys": "ssh-keys", "profile tokens": "tokens"}
 NICE_VERBS = {("managed", "credentials", PART, "update"): "change-secrets"}
 
 
 def render(document: Document) -> str:
-    """One line for each command, so that a change of one operation changes one line."""
+    """Return the list with a line for each command, so that a changed operation is a changed line."""
     lines = ",\n".join(json.dumps(command, ensure_ascii=False) for command in commands(document))
     return f"[\n{lines}\n]\n"
 
@@ -115,7 +115,7 @@ class _Names:
         return words
 
     def _free(self, word: str) -> bool:
-        """Whether no collection of its own goes by that name."""
+        """True if no collection has that name."""
         return not any(
             node[-1] == word and PART not in node and (len(node) == 1 or node[0] in LEFT_OUT) for node in self.nodes
         )
@@ -128,7 +128,7 @@ def is_listing(document: Document, operation: Document | None) -> bool:
 
 
 def _parameters(document: Document, operation: Document, place: str, path: str | None = None) -> list[Document]:
-    """Those of the operation, and those that its whole path has."""
+    """Return the parameters of the operation and of its path."""
     if path is None:
         path = next(path for path, known in document["paths"].items() if operation in known.values())
     listed = [*document["paths"][path].get("parameters", []), *operation.get("parameters", [])]
@@ -173,7 +173,7 @@ def _command(document: Document, names: _Names, path: str, method: str) -> dict[
 
 
 def _args(path: str) -> list[str]:
-    """What the parts of a path are called in the help: by the collection that they are in."""
+    """Return the names of path parameters for the help, by their collections."""
     parts = path.strip("/").split("/")
     doubled = {at for at, part in enumerate(parts[:-1]) if part.startswith("{") and parts[at + 1].startswith("{")}
     doubled |= {at + 1 for at in doubled}
@@ -203,7 +203,7 @@ def _answer(document: Document, operation: Document) -> tuple[str, Document]:
 
 
 def _sent(document: Document, operation: Document) -> dict[str, Any]:
-    """What the body is: fields, any JSON, or a file."""
+    """Return the description of the body: fields, any JSON, or a file."""
     content = resolved(document, operation.get("requestBody", {})).get("content", {})
     if not content:
         return {}

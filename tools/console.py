@@ -38,7 +38,7 @@ def is_built() -> bool:
 
 
 def is_installed(*, checking: bool) -> bool:
-    """Whether the packages of the lock file are there; ``checking``: those too that only checking needs."""
+    """True if the packages of the lock file are installed; ``checking``: including those for checks."""
     locked = CONSOLE / "package-lock.json"
     if not INSTALLED.is_file() or INSTALLED.stat().st_mtime < locked.stat().st_mtime:
         return False

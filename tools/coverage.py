@@ -51,7 +51,7 @@ class Operation(NamedTuple):
 
     @property
     def served_by_or_why_not(self) -> str:
-        """What serves it, or why nothing does."""
+        """Return the serving endpoint, or the reason for its absence."""
         if self.endpoint is not None:
             return f"`{self.endpoint.name}`"
         return unplanned.reason(self.row.path.encode()) or ""
@@ -79,7 +79,7 @@ def row_of(endpoint: Endpoint) -> Row:
 
 
 def documented(endpoints: Sequence[Endpoint]) -> dict[str, set[int]]:
-    """The statuses that each operation may answer with, as OpenAPI tells."""
+    """Return the statuses of each operation in the OpenAPI document."""
     described = openapi.operations(openapi.document(endpoints, ""))
     return {
         operation["operationId"]: {int(status) for status in operation["responses"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
-    sys.path[0] = str(ROOT)  # so that "tools" is found, and tools/coverage.py is not taken for a library of that name
+    sys.path[0] = str(ROOT)  # makes "tools" importable, and keeps tools/coverage.py from hiding a library of that name
 
 from crofter.edge import openapi  # noqa: E402
 from crofter.registry import ENDPOINTS  # noqa: E402
@@ -40,7 +40,7 @@ def _read(file: Path) -> str | None:
 
 
 def _write_examples() -> None:
-    """First, since the OpenAPI document is made with them."""
+    """Write the examples first: the OpenAPI document contains them."""
     from tools.life import record  # noqa: PLC0415 - it brings a whole server along
 
     (ROOT / record.FILE).write_text(record.text(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Ports for servers that are about to start: nobody else may be given one meanwhile."""
+"""Free ports for servers that are about to start, reserved against other processes."""
 
 from __future__ import annotations
 

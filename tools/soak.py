@@ -1,6 +1,6 @@
-"""The long versions of all tests, on both databases, piece by piece: no piece takes more than half an hour.
+"""Long versions of all tests on both databases, in pieces of at most half an hour.
 
-``python tools/soak.py`` runs every piece, one after another, whatever becomes of those before; with names, only these.
+``python tools/soak.py`` runs all pieces in turn, even after failures; with names, only these.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ PIECES: dict[str, Piece] = {
 
 
 def files(name: str) -> list[str]:
-    """What a piece consists of: each file is in the first piece that names it, or in several that divide its tests."""
+    """Return the files of a piece: a file is in the first piece that names it, or in several that divide its tests."""
     tests = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
     if PIECES[name].options:
         return [test for test in tests if test.startswith(PIECES[name].begins)]
@@ -88,7 +88,7 @@ def _pieces_of(test: str) -> list[str]:
 
 
 def run(name: str, limit: float = LIMIT) -> tuple[str, float]:
-    """How a piece ended, and the seconds it took."""
+    """Run a piece. Return the result and the duration in seconds."""
     chosen = PIECES[name].chosen
     command = [sys.executable, *PYTEST, *files(name), *PIECES[name].options, *(["-k", chosen] if chosen else [])]
     began = time.monotonic()
@@ -103,7 +103,7 @@ def run(name: str, limit: float = LIMIT) -> tuple[str, float]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """As a person would at the keyboard, so that what the tests have started ends too; a shell may ignore it."""
+    """Stop the process with SIGINT, so that the tests stop their processes; a shell may ignore the signal."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(GRACE)

@@ -19,7 +19,7 @@ class Client(Struct, frozen=True):
 
     name: str
     packages: tuple[str, ...]
-    """As they are called in a lock file. None: it is part of crofter."""
+    """Names in a lock file. None: part of crofter."""
     tests: tuple[str, ...]
 
 
@@ -98,7 +98,7 @@ def _versions() -> dict[str, str]:
 
 
 def _sentence(test: str) -> str:
-    """What a file of tests says of itself; of a single test, its name. A test that is gone is an error."""
+    """Return the docstring of a test file, or the name of a single test. A missing test is an error."""
     path, _, name = test.partition("::")
     module = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     if not name:

@@ -73,7 +73,7 @@ FILTERS_READY_AFTER = 3.0
 
 
 class Application(Struct):
-    """Everything that one process of crofter consists of."""
+    """The parts of one crofter process."""
 
     runtime: Runtime
     app: App
@@ -187,7 +187,7 @@ def _control(application: Application, faults: Faults) -> SandboxControl:
 
 def _seed(application: Application, control: SandboxControl) -> None:
     """Play the seed, or leave nothing, so that the next start is a first one again."""
-    if control.snapshots.has(SEEDED):  # of a database that is gone
+    if control.snapshots.has(SEEDED):  # left over from a deleted database
         control.snapshots.delete(SEEDED)
     file = application.runtime.settings.seed_file
     if file is None:
@@ -201,7 +201,7 @@ def _seed(application: Application, control: SandboxControl) -> None:
 
 
 def _get_ready_for_filters(dialect: str) -> None:
-    """Filters are compiled by SQLAlchemy. It is loaded soon after a start that did without, before somebody waits."""
+    """Load SQLAlchemy, which compiles filters, soon after a start without it and before a request needs it."""
 
     def load() -> None:
         from crofter.db import compiling  # noqa: PLC0415
@@ -214,7 +214,7 @@ def _get_ready_for_filters(dialect: str) -> None:
 
 
 def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:
-    """Keep what is offered in memory too: everybody may read it, even while the database is silent."""
+    """Keep a copy of the public catalogue in memory, readable while the database does not answer."""
     from crofter.db.memory_copy import MemoryCopy  # noqa: PLC0415 - it needs SQLite, which is not used otherwise
 
     tables = [offered.table for offered in registry.CATALOGUE_TABLES]
@@ -255,7 +255,7 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
 
 
 def numbers(application: Application) -> bytes:
-    """The metrics of this process, as Prometheus reads them."""
+    """Return the metrics of this process in the Prometheus text format."""
     from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
 
     application.runtime.database.answers_callers()
@@ -265,7 +265,7 @@ def numbers(application: Application) -> bytes:
 
 
 def _uploads(application: Application, request_prefix: str) -> ASGIApp:
-    """What takes the files of images: not an endpoint, since a file is neither JSON nor ever whole in memory."""
+    """Return the ASGI app that receives image files. No endpoint: a file is not JSON and never whole in memory."""
     runtime, parts = application.runtime, application.app.parts
     stream = StreamParts(
         receiving.Receiver(runtime).open,
@@ -278,7 +278,7 @@ def _uploads(application: Application, request_prefix: str) -> ASGIApp:
 
 
 def _serial_consoles(application: Application, request_prefix: str) -> ASGIApp:
-    """What serial consoles are joined through: not an endpoint, since its answer has no end and goes both ways."""
+    """Return the ASGI app that connects serial consoles. It is no endpoint: its stream is endless and bidirectional."""
     runtime, parts = application.runtime, application.app.parts
     joined = SocketParts(
         Consoles(runtime).admit,
@@ -292,12 +292,12 @@ def _serial_consoles(application: Application, request_prefix: str) -> ASGIApp:
 
 
 def _sweep_uploads(runtime: Runtime) -> None:
-    """Whatever a process that was killed had received in part."""
+    """Remove the partial uploads of killed processes."""
     receiving.sweep(runtime)
 
 
 def _login(application: Application) -> ASGIApp:
-    """The login service, loaded when somebody first comes to sign in: machines never do."""
+    """Return the login service, loaded at the first sign-in: API clients never need it."""
 
     @mounts.once
     def service() -> ASGIApp:
@@ -312,7 +312,7 @@ def _login(application: Application) -> ASGIApp:
     return app
 
 
-# What describes the interface is made when somebody asks for it: most processes are never asked.
+# The interface description is built on the first request: most processes never need it.
 
 
 @mounts.once

@@ -1,4 +1,4 @@
-"""What every process needs, and the first start on an empty database."""
+"""Construction of the runtime that every process needs, and the first start on an empty database."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ MASTERS = "secret.key"
 
 
 START_SECONDS = 120.0
-"""That a process waits for others that start at the same time."""
+"""Seconds that a process waits for other processes that start at the same time."""
 PAUSE_SECONDS = 0.1
 
 T = TypeVar("T")
 
 
 class FirstLogin(Struct, frozen=True):
-    """What is printed once, at the first start on an empty database."""
+    """The login printed once, at the first start on an empty database."""
 
     username: str
     password: str
@@ -51,7 +51,7 @@ class FirstLogin(Struct, frozen=True):
 
 
 def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
-    """What every process needs. ``beside``: for a command while another process serves the same SQLite."""
+    """Build the runtime of a process. Set ``beside`` in a command next to a server on the same SQLite file."""
     rng = Rng(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
     prepare(database)
@@ -92,9 +92,7 @@ def prepare(database: Database) -> str:
 
 
 def patiently(start: Callable[[], T]) -> T:
-    """Do what one process at a time does at its start. Others that start too may hold it for longer than a request
-    would wait: then it is tried again, for as long as anybody may wait for a server.
-    """
+    """Run a start step that only one process may run at a time. Retry while another starting process holds the lock."""
     until = time.monotonic() + START_SECONDS
     while True:
         try:
@@ -127,7 +125,7 @@ def _mailer(runtime: Runtime) -> Any:
 
 
 def _name_server(runtime: Runtime) -> Any:
-    """The one that the settings name."""
+    """Return the name server that the settings select."""
     from crofter.drivers.dns import SimulatedNameServer, ZoneFiles  # noqa: PLC0415
 
     settings = runtime.settings
@@ -144,7 +142,7 @@ def _passwords(runtime: Runtime) -> Any:
 
 
 def _traffic(_runtime: Runtime) -> Any:
-    """Billing asks for the traffic of machines, and instances answer."""
+    """Return the traffic source that instances provide to billing."""
     from crofter.resources.instances.usage.traffic import measure  # noqa: PLC0415
 
     return measure
@@ -226,7 +224,7 @@ def _masters(settings: Settings, rng: Rng) -> list[bytes]:
 
 
 class FirstUser(Struct, frozen=True):
-    """What makes the first user the same again after a reset: hashes, never the secrets themselves."""
+    """The password hash and token hashes that restore the first user after a reset."""
 
     digest: str
     shown: str

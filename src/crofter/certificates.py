@@ -28,12 +28,12 @@ class Certificate(NamedTuple):
 
     @property
     def ends_soon(self) -> bool:
-        """Whether less than a quarter of its time is left."""
+        """True if less than a quarter of the lifetime is left."""
         return datetime.fromtimestamp(machine_now() / SECOND, UTC) > self.ends - (self.ends - self.begins) / 4
 
 
 def known(own: Path) -> list[Certificate]:
-    """The authority's, the server's own, and those of hosts."""
+    """Return the certificates of the authority, of this server and of the hosts."""
     files = [("the authority", own / "cacert.pem"), ("the server", own / "clientcert.pem")]
     files += [("the authority for machines", own / MACHINES / "cacert.pem")]
     files += [(f"host {file.stem}", file) for file in sorted((own / ISSUED).glob("*.pem"))]
@@ -41,7 +41,7 @@ def known(own: Path) -> list[Certificate]:
 
 
 def of_installation(folder: Path | None, server: str | None) -> list[Certificate]:
-    """Those for hosts, and the one that the server shows to callers. A file that is none is left out."""
+    """Return the certificates for hosts and for the server itself. Files that are no certificate are skipped."""
     certificates = known(folder / "hosts") if folder is not None else []
     try:
         return [*certificates, Certificate.of("HTTPS", Path(server))] if server else certificates

@@ -19,11 +19,11 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 _MILLISECOND = 1_000_000
-"""In nanoseconds, in which machines tell their time."""
+"""Nanoseconds per millisecond."""
 _EASE = 20
 """While the machine's clock is behind, ours goes slower by one part in so many, so that the two meet again."""
 _LONGEST_RUN = 5 * 1000 * _MILLISECOND
-"""It is asked more often than that: a longer time between two looks is a clock that was set, not time that passed."""
+"""Longest gap between two readings. A longer gap means that the machine clock was set."""
 _NOTE_EVERY = 100 * _MILLISECOND
 _AGREED = 50
 """Milliseconds by which a machine's clock may differ from the shared one before it is corrected."""
@@ -34,13 +34,13 @@ _NOTICED = 1 * SECOND
 
 
 class Setting(Struct, frozen=True):
-    """What the clock is set to. Stored, so that a restart and every process agree."""
+    """Stored setting of the clock, the same for every process and after a restart."""
 
     mode: Mode = "real"
     offset: int = 0
     """Milliseconds that service time is ahead of real time, while the clock runs."""
     frozen_at: int = 0
-    """Service time in milliseconds, while the clock stands."""
+    """Service time in milliseconds while the clock is frozen."""
     serial: int = 0
     """Grows with every change, so that who has read an older setting does not take it for a newer one."""
 
@@ -50,7 +50,7 @@ read_wall: Callable[[], int] = time.time_ns
 
 
 def machine_now() -> int:
-    """Milliseconds since 1970 as this machine tells them, even if it was just set back. For leases only."""
+    """Return milliseconds since 1970 by the machine's clock, even if it was set back. For leases only."""
     return read_wall() // _MILLISECOND
 
 
@@ -64,16 +64,16 @@ class Clock:
     def __init__(self, setting: Setting | None = None, *, guarded: bool = False) -> None:
         self.setting = setting or Setting()
         self.guarded = guarded
-        """True if service time stands still on a jump of the machine's clock by more than ``LONGEST_JUMP``."""
+        """True if service time stops after a jump of the machine's clock by more than ``LONGEST_JUMP``."""
         self.wall, self.steady = read_wall, time.monotonic_ns
         self.era = 0
         """Grows when time is put back on purpose, with everything else. 0: not begun yet."""
         self.held = False
-        """Whether nobody but this process can set the clock now: then all agree with what it says here."""
+        """True if no other process can set the clock: the values in memory are valid."""
         self._shared: int | None = None
         """Nanoseconds from the steady clock to the one that all processes share, if this machine's differs from it."""
         self._latest = 0
-        """The latest moment that was told."""
+        """Latest moment that was returned."""
         self._noted = (0, 0)
         """A moment not long before it, and what the steady clock showed then."""
         self._running_on = threading.Lock()
@@ -104,7 +104,7 @@ class Clock:
         return self.wall() if self._shared is None else self.steady() + self._shared
 
     def _jumped(self, moment: int) -> bool:
-        """True if ``moment`` is so far after the latest one that was told that the clock must have been set."""
+        """True if ``moment`` is so far after the latest reading that the clock must have been set."""
         return moment - self._latest > LONGEST_JUMP * _MILLISECOND and self._latest > 0
 
     def _run_on(self, moment: int) -> int:
@@ -120,7 +120,7 @@ class Clock:
         """The setting that makes the clock stand at this moment."""
         return Setting("frozen", 0, self.now())
 
-    # ---- what other processes and earlier ones have seen ------------------------------------------------------------
+    # latest moments seen by other and earlier processes
 
     def correct(self, shared: int) -> None:
         """Follow the clock that all processes share, which shows ``shared`` just now."""
@@ -131,17 +131,17 @@ class Clock:
             self.raise_to(shared)
 
     def raise_to(self, moment: int) -> None:
-        """From now on, no earlier machine time than this is told."""
+        """Return no machine time before ``moment`` from now on."""
         if self.guarded and not self._latest:
             self.restart(moment)  # before the first look at the machine's clock, which may be wrong
         elif moment > self.machine():
             self.restart(moment)
 
     def join(self, era: int, moment: int) -> bool:
-        """Take up what another process has told: it was ``moment`` in this era. Whether that is a new one.
+        """Adopt the time of another process: ``moment`` in ``era``. Return True if the era is new.
 
-        At once with the look at our own era: a thread that has read the mark of the era before, and goes on only now,
-        would bring that time into the new one, and no process would ever leave it again.
+        The check of the own era holds the lock. Otherwise a thread that read the mark of the old era could carry that
+        time into the new era, and no process would leave it again.
         """
         with self._changing_era:
             if era > self.era > 0:
@@ -158,18 +158,18 @@ class Clock:
             self.restart(moment)
 
     def restart(self, moment: int) -> None:
-        """Go on from ``moment``, or from what the machine's clock shows if that is later; whatever was told before."""
+        """Continue from ``moment``, or from the machine's clock if that is later, ignoring earlier readings."""
         with self._running_on:
             self._latest = moment * _MILLISECOND
             self._noted = (self._latest, self.steady())
 
     def ahead(self) -> float:
-        """Return the seconds by which the machine's clock jumped forward, while service time stands still for it."""
+        """Return the seconds by which the machine's clock jumped forward, while service time is stopped for it."""
         moment = self._reading()
         return (moment - self._latest) / (SECOND * _MILLISECOND) if self.guarded and self._jumped(moment) else 0.0
 
     def behind(self) -> float:
-        """Seconds by which the clock of this machine is behind the time that was told already."""
+        """Return the seconds by which the machine's clock is behind the service clock."""
         gap = self.machine() - self.wall() // _MILLISECOND
         return gap / SECOND if gap >= _NOTICED else 0.0
 
@@ -181,7 +181,7 @@ def text(moment: int) -> str:
 
 @lru_cache(maxsize=256)
 def _second(second: int) -> str:
-    """The same few seconds are asked for many times in a row."""
+    """Format a second. Cached: the same few seconds are formatted many times in a row."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 

@@ -30,7 +30,7 @@ RATE_LIMITS = {
     "login_newcomers": "300 per 1 minute",
 }
 ALWAYS = ("login", "login_name", "login_newcomers")
-"""Limits that hold in a sandbox too. Those per address do not: there everybody comes from the same one."""
+"""Limits that hold in a sandbox too. Limits per address do not: there all clients share one address."""
 
 
 Positive = Annotated[int, Meta(ge=1)]
@@ -56,11 +56,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     media: str | None = None
     """Folder of images, kernels and the helper system for real machines; ``media`` in the data folder, if not set."""
     allow_emulation: bool | None = None
-    """Whether tenants' machines may run on a host without KVM, where nothing keeps them apart. A sandbox allows it."""
+    """Allow tenants' machines on a host without KVM, where they are not isolated. Default: allowed in a sandbox."""
     mode: Literal["sandbox", "production"] | None = None
     role: Literal["all", "api", "worker"] = "all"
     workers: Positive = 1
-    """API processes; more than one needs PostgreSQL."""
+    """Number of API processes; more than one needs PostgreSQL."""
     metrics_port: Annotated[int, Meta(ge=0, le=65535)] | None = None
     """Port for metrics and health alone, of each process; with several of them the next ones too."""
     metrics_host: str = "127.0.0.1"
@@ -74,7 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where people reach the server. Production needs it; a sandbox without it repeats what callers call it."""
     behind_proxy: bool = False
     sandbox_key: str | None = None
-    """What callers of the sandbox API must show, if it is set. A sandbox beyond loopback needs one."""
+    """Key that callers of the sandbox API must send. Required for a sandbox beyond loopback."""
     sandbox_hosts: str | None = None
     """Names by which a sandbox beyond loopback is called, with or without a port, separated by commas."""
     tls_certificate: str | None = None
@@ -106,17 +106,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     payment_gateway: Literal["none", "simulated"] | None = None
     """``none`` refuses cards and payments; ``simulated`` moves no money. Default: none in production."""
     seller: str = "crofter"
-    """Who sends the invoices: name, address, tax id; lines separated by semicolons."""
+    """Sender of invoices: name, address, tax id; lines separated by semicolons."""
     dns_driver: Literal["simulated", "zonefiles"] = "simulated"
     """``zonefiles``: domains are written to files that a name server serves."""
     dns_folder: str | None = None
-    """Where those files are; nothing else may be there."""
+    """Folder of the zone files; it may hold no other files."""
     dns_server: Literal["bind", "nsd", "knot"] = "bind"
-    """Whose configuration is written beside them."""
+    """Name server whose configuration is written next to the zone files."""
     dns_reload: str = ""
     """The command that makes the name server read them again, several with `` ; `` between them. No shell runs it."""
     dns_names: str = "ns1.example.com ns2.example.com"
-    """What the name servers are called, in the NS records of every domain; the first one in its SOA record."""
+    """Names of the name servers, in the NS records of every domain; the first one in its SOA record."""
 
     @property
     def name_servers(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def real_regions(self, slugs: Iterable[str]) -> frozenset[str]:
-        """Those of these regions whose machines are real."""
+        """Return the regions among ``slugs`` that have real machines."""
         drivers = {slug: self.regions.get(slug, RegionSettings()).driver or self.driver for slug in slugs}
         return frozenset(slug for slug, driver in drivers.items() if driver == "libvirt")
 
@@ -149,7 +149,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def allowed_hosts(self) -> frozenset[str]:
-        """Of ``sandbox_hosts``, in lower case."""
+        """Return the names in ``sandbox_hosts`` in lower case."""
         return frozenset(host.strip().lower() for host in (self.sandbox_hosts or "").split(",") if host.strip())
 
     @property
@@ -165,7 +165,7 @@ _RATE = "rate_limit_"
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What was said about settings, before anybody looks whether it can be served."""
+    """Settings from all sources, before validation."""
 
     values: dict[str, Any]
     rates: dict[str, Any]
@@ -359,7 +359,8 @@ def _check_exposure(settings: Settings) -> None:
 
 def _check_address(settings: Settings) -> None:
     if settings.base_url is None:
-        if not settings.sandbox:  # what a caller writes into Host would stand in links, OAuth metadata and issuers
+        # otherwise the Host header of a client would appear in links, OAuth metadata and issuers
+        if not settings.sandbox:
             raise SettingsError("production mode needs base_url: the address that people use, https://cloud.example")
         return
     parts = urlsplit(settings.base_url) if _is_address(settings.base_url, ("http", "https")) else None

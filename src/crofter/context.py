@@ -1,4 +1,4 @@
-"""Who asks, when, in which transaction: the first argument of every rule."""
+"""Context of a unit of work, with caller, time and transaction: the first argument of every rule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 ALL_SCOPES = frozenset({EVERYTHING})
-"""Of whoever came in without a token: a person at the login service, or the system itself."""
+"""Scopes of a caller without a token: a person at the login service, or the system."""
 
 
 class Actor(Struct, frozen=True, gc=False):
@@ -45,10 +45,10 @@ class Actor(Struct, frozen=True, gc=False):
 
 
 class Runtime:
-    """What the server is made of. Built once, in assembly; every context points at it.
+    """The parts of the server. Built once, in assembly; every context points at it.
 
-    What is not an argument is made when it is first asked for, if it was told how (``later``), or set by assembly as
-    soon as it can be made, and is an AttributeError before that.
+    A part that is no argument is built on first access if ``later`` gave a function for it, or set by assembly. An
+    access before that raises AttributeError.
     """
 
     __slots__ = (
@@ -78,10 +78,10 @@ class Runtime:
     mailer: Mailer
     name_server: NameServer
     passwords: Passwords
-    """One for the whole process, so that there is one queue for hashing."""
+    """Queue of password hashing, shared by the process."""
     probes: ProbeClient
     traffic: TrafficSource
-    """What billing asks for the bytes of machines."""
+    """Source of the traffic of instances, for billing."""
     uploads: UploadFolder
     """Files that are being sent, and those that wait to be taken to a host."""
 
@@ -100,7 +100,7 @@ class Runtime:
         self.rng = rng
         self.keyring = keyring
         self.default_label = "compute"
-        """What an instance is called, before its number, that its owner gave no name; a dialect has another word."""
+        """Prefix of the default label of an instance; a dialect replaces it."""
         self.operations: Operations | None = None
         """The operations that this process knows; set by its worker."""
         self._makers: dict[str, Callable[[Runtime], Any]] = {}
@@ -126,7 +126,7 @@ class Runtime:
 
 
 class Context:
-    """One unit of work: an HTTP request, or a step of an operation."""
+    """A unit of work: an HTTP request, or a step of an operation."""
 
     __slots__ = ("_actor", "_origin", "address", "db", "now", "request_id", "runtime")
 

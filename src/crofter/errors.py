@@ -1,19 +1,19 @@
-"""What goes wrong on purpose.
+"""Problems that rules and stores raise.
 
     Problem
     ├── Invalid            the request cannot be done as it was sent; one or more (field, reason)
     │   └── Busy           ... because an earlier action on the same object is still under way
-    ├── Unauthenticated    nobody, or nobody we know
-    ├── Forbidden          somebody, but not for this
+    ├── Unauthenticated    no token, or an unknown one
+    ├── Forbidden          known caller without this permission
     │   └── ScopeMissing   ... because the token does not carry the scope
     ├── NotFound           absent, or not the caller's to see
-    ├── Conflict           contradicts what has happened already
+    ├── Conflict           contradicts an earlier request
     │   └── UnderWay       ... or the same request is being done at this moment
     ├── TooMany            over a rate limit
     └── Unavailable        try again later: the store is locked or away
         └── NoSpace            ... or its disk is full
 
-Rules and stores raise these; only the edge knows which status each becomes.
+Only the edge knows the HTTP status of each.
 """
 
 from __future__ import annotations

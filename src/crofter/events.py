@@ -59,14 +59,14 @@ event = table(
     Index("ix_event_action", "account_id", "action", "id"),
     Index("ix_event_entity_type", "account_id", "entity_type", "id"),
     Index("ix_event_entity_id", "account_id", "entity_id", "entity_type", "id"),
-    # What is under way, and what has ended lately: a stream that goes on after a break has to tell of both.
+    # Running and recently ended operations: a stream that resumes after a break must report both.
     partial_index("ix_event_operation", "account_id", "finished", "id", where="status <> 'notification'"),
 )
 EVENTS = Tally(event)
 
 
 class Author(Struct, frozen=True):
-    """Who an event is told of."""
+    """Account and user that an event names."""
 
     account_id: int
     user_id: int | None
@@ -84,7 +84,7 @@ def about(entity_type: str, action: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def topic(account_id: int) -> str:
-    """What waiters for the events of an account listen to."""
+    """Return the topic of an account's events."""
     return f"events:{account_id}"
 
 
@@ -107,8 +107,8 @@ def write(
     secondary: Entity | None = None,
     **more: Any,
 ) -> int:
-    """Write an event of any status, told of any author."""
-    db.lock_account(author.account_id)  # so that ids commit in order, and a cursor never passes one by
+    """Write an event of any status and author."""
+    db.lock_account(author.account_id)  # so that ids commit in order, and a cursor never skips an event
     values = {**_named("entity", entity), **_named("secondary", secondary), **more}
     event_id = db.insert(
         event,

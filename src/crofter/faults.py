@@ -1,4 +1,4 @@
-"""What can be made to go wrong on request: resources say what and how, the sandbox API lets people ask for it."""
+"""Injectable faults: resources define them, the sandbox API triggers them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from crofter.shapes import Body
 
 
 class FaultKind(Struct, frozen=True):
-    """One sort of mishap. Called outside any transaction, so that it may speak to drivers."""
+    """A kind of fault. Called outside transactions, so that it may call drivers."""
 
     name: str
     body: type[Body]
-    """What a caller sends, the field ``kind`` apart."""
+    """Type of the request body, without the field ``kind``."""
     start: Callable[[Runtime, Any], None]
     """Make it so. Raises Invalid for an object that is not there."""
     clear: Callable[[Runtime], None] | None = None

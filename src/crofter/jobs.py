@@ -19,7 +19,7 @@ from crofter.kinds import Entity
 
 _OPERATION_IDS = select(operation.c.id).where(operation.c.key == bindparam("key"))
 _LIVE = query(
-    # Two halves, since each of them has an index.
+    # Two halves, each with its own index.
     _OPERATION_IDS.where(state_in(operation, "running", "waiting")).union_all(
         _OPERATION_IDS.where(state_in(operation, "queued"))
     )
@@ -41,22 +41,22 @@ class Job(Struct, frozen=True, kw_only=True):
     accepts: tuple[str, ...]
     """The states that it starts from. In any other one it is refused."""
     creates: bool = False
-    """It starts from no state, because the object is made in the same transaction."""
+    """True if the job creates the object, in the same transaction."""
     interrupts: bool = False
-    """It cancels whatever is queued or under way, instead of being refused meanwhile."""
+    """True if the job cancels queued and running work instead of being refused."""
     after: tuple[str, ...] = ()
     """Kinds of operations whose steps may queue it behind themselves and behind all that is under way."""
     behind: tuple[str, ...] = ()
     """Kinds of operations that an order of it waits for in the queue. It is refused while any other is under way."""
     during: str | Mapping[str, str] | None = None
-    """What it shows at once, or that by the state it starts from. None: the status stays, as during a snapshot."""
+    """Status during the job, or status by initial state. None: the status stays, as during a snapshot."""
     later: tuple[str, ...] = ()
-    """What its steps show in the course of it."""
+    """Statuses that later steps set."""
     notifies: bool = False
-    """Its event is a notification of what was asked for, and does not follow the work."""
+    """True if the event is a notification of the request and does not follow the work."""
 
     def shows(self, status: str) -> str | None:
-        """What it shows at once if it starts from this state."""
+        """Return the status during the job for this initial state."""
         return self.during.get(status) if isinstance(self.during, Mapping) else self.during
 
 
@@ -91,16 +91,16 @@ class Subject(Generic[T]):
         self._busy = busy
 
     def key(self, object_id: int) -> str:
-        """What keeps two operations on one object apart."""
+        """Return the queue key that serialises operations on an object."""
         return f"{self.name}:{object_id}"
 
     def must_be_idle(self, ctx: Context, row: T, accepts: tuple[str, ...], behind: tuple[str, ...] = ()) -> None:
-        """Refuse while an earlier action is queued or under way, or in a state that the action does not start from.
+        """Refuse while an earlier action is queued or running, or in a state that the action does not start from.
 
-        Operations of the kinds ``behind`` may be under way.
+        Operations of the kinds ``behind`` may be running.
 
-        Every job is checked like this when it starts. A rule asks earlier where being busy is to be said before
-        another refusal, or where it changes something without a job.
+        Each job checks this when it starts. Rules call it earlier where the refusal as busy must come before another
+        refusal, or where a change needs no job.
         """
         if row.status not in accepts:
             raise Busy(self._busy)
@@ -121,11 +121,11 @@ class Subject(Generic[T]):
         entity: Entity | None = None,
         event_id: int | None = None,
     ) -> int:
-        """Begin a job as it is declared: status, event and operation in this transaction. Returns the event's id.
+        """Start a job: status, event and operation in this transaction. Return the event's id.
 
-        ``row`` is the object as it is now, and what is kept busy. ``after`` is the operation whose step starts the
-        job. ``entity`` is what the event is about, if that is not the object. ``event_id`` is the event, if it was
-        written when the job was asked for, and the job had to wait for something since.
+        ``row`` is the object's current row, which becomes busy. ``after`` is the operation whose step starts the job.
+        ``entity`` is the event's entity if it is not the object. ``event_id`` is the event, if it was written when the
+        job was requested and had to wait.
         """
         self._must_be_startable(ctx, job, row, after)
         shown = job.shows(row.status)
@@ -156,7 +156,7 @@ class Subject(Generic[T]):
         if after is not None and after.kind not in job.after:
             raise Undeclared(f"{job.operation.kind} is not declared to follow {after.kind}")
         if job.creates:
-            # A row of this very transaction: nobody else can have seen it, so nothing is looked for. It is frequent.
+            # A row of this transaction is invisible to others, so the check is skipped. This case is frequent.
             if row.created != ctx.moment:
                 raise Undeclared(f"{job.operation.kind} starts with a new {self.name} only")
         elif job.interrupts or after is not None:

@@ -57,11 +57,11 @@ class Keyring:
         self.audit = audit
 
     def digest(self, token: str) -> bytes:
-        """What is stored of a token, and what it is looked up by."""
+        """Return the stored hash of a token, by which it is found."""
         return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), key=self.pepper, digest_size=32).digest()
 
     def sign(self, content: bytes, purpose: str) -> bytes:
-        """What proves that the server itself has written something, and for which ``purpose``: 16 letters at most."""
+        """Return a MAC that proves that the server wrote the content. ``purpose``: at most 16 letters."""
         return hashlib.blake2b(content, key=self.pepper, digest_size=32, person=purpose.encode()).digest()
 
     def chain(self, content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Naming an object without knowing its resource."""
+"""Registry of object kinds, to name an object without importing its resource."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class Entity(Struct, frozen=True):
 
 
 class Kind(Struct, frozen=True):
-    """One sort of object, with the few things other resources may ask about it."""
+    """A kind of object, with the functions that other resources may call."""
 
     name: str
-    """As grants and events call it: ``compute``, ``volume``."""
+    """Name in grants and events: ``compute``, ``volume``."""
     url: str
     """Where one is viewed; ``{id}`` stands for the id."""
     existing: Callable[[Context, Sequence[int]], set[int]]
-    """Which of these ids are objects of the caller's account."""
+    """Return the ids that exist in the caller's account."""
     labelled: Callable[[Context], Sequence[tuple[int, str | None]]]
     """Every object of the caller's account with its label, in the order of ids: what grants can be given on."""
     following: Callable[[Context, int, int], Sequence[int]]
@@ -112,11 +112,11 @@ class Kinds:
         return False
 
     def permits(self, ctx: Context, name: str, object_id: int, level: str) -> bool:
-        """Whether the caller may read or write one object. Says nothing about its existence."""
+        """True if the caller may read or write the object. Says nothing about its existence."""
         return self._permits(ctx, name, object_id, level)
 
     def require(self, ctx: Context, name: str, ids: Sequence[int], level: str, *, field: str) -> None:
-        """All of these objects are the caller's to read or write, or the field is refused."""
+        """Refuse the field unless the caller may read or write all of these objects."""
         if not ids:
             return
         kind = self._by_name.get(name)
@@ -126,7 +126,7 @@ class Kinds:
 
 
 def inaccessible(name: str, field: str) -> Forbidden:
-    """A body names an object that is not there, or not the caller's to use: the same, so that nobody can tell."""
+    """Return the refusal for an object that is missing or not permitted: both cases look the same."""
     return Forbidden(no_permission(name), field=field)
 
 

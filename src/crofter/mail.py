@@ -49,7 +49,7 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
 
 
 def driver(runtime: Runtime) -> Mailer:
-    """The one that the settings name."""
+    """Return the mail driver that the settings select."""
     settings = runtime.settings
     if settings.mail == "outbox":
         return Outbox(runtime.database, runtime.clock, runtime.keyring)
@@ -64,7 +64,7 @@ def deliver(work: StepContext) -> Sleep | None:
         work.runtime.mailer.send(Mail(letter.message_id, letter.to, letter.subject, text))
     except Undeliverable as error:
         raise Failed(str(error)) from error
-    except OSError:  # smtplib's own errors are among these: away, busy, or asking to come back
+    except OSError:  # includes smtplib's errors: unreachable, busy, or temporary refusals
         tries = work.vars.get("tries", 0) + 1
         if tries >= _TRIES:
             raise Failed("the mail server could not be reached") from None

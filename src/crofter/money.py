@@ -12,7 +12,7 @@ MOST = Decimal(2**53 // DOLLAR)
 
 
 def micros(dollars: Decimal) -> int:
-    """Micro-dollars of an amount that somebody wrote; ValueError unless it is a whole number of them, 0 or more."""
+    """Parse an amount into micro-dollars; raise ValueError unless it is a whole number of them, 0 or more."""
     if not dollars.is_finite() or not 0 <= dollars <= MOST:
         raise ValueError(f"{dollars} is not an amount of money")
     amount = dollars * DOLLAR

@@ -26,7 +26,7 @@ from crofter.resources.transfers import operations as transfer_operations
 from crofter.resources.volumes import operations as volume_operations
 
 JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *volume_operations.JOBS, *image_jobs.IMAGE_JOBS)
-"""What owners see being done to their objects. A crash and a failure are tried at every step of each."""
+"""Jobs on objects that owners see. Tests crash and fail each step of each."""
 
 OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
@@ -50,6 +50,6 @@ SCHEDULES: tuple[Schedule, ...] = (
     *login_schedules.SCHEDULES,
 )
 
-# What a lower package asks of a higher one.
+# Functions that lower packages need from higher ones.
 event_visibility.register("ticket", tickets.seen_by_user)
 meters.watch(domain_operations.watch_services)

@@ -24,7 +24,7 @@ _PIECES = (10, 16)
 Longer pieces do better justice to words; what makes them slow is found strong in the shorter ones already.
 """
 _WORD = 3
-"""Characters of a word that somebody would be guessed by."""
+"""Minimum length of a word that makes a password guessable."""
 _READABLE = "abcdefghijkmnpqrstuvwxyz23456789"
 _QUEUE = 20
 """How many may wait for their turn. Hashing is the one request that costs much and that strangers can send."""
@@ -55,7 +55,7 @@ class Passwords:
             return self._hasher.hash(password)
 
     def verify(self, kept: str | None, password: str) -> bool:
-        """Whether ``password`` is the one that was hashed. Nobody's password takes as long, and never fits."""
+        """Return True if ``password`` matches the hash. A missing hash takes as long and never matches."""
         with self._waiting():
             try:
                 return self._hasher.verify(kept or self._dummy(), password) and kept is not None
@@ -63,7 +63,7 @@ class Passwords:
                 return False
 
     def outdated(self, kept: str) -> bool:
-        """Whether a hash was made at another cost than today's."""
+        """True if the hash was made with other cost parameters."""
         return self._hasher.check_needs_rehash(kept)
 
     def _dummy(self) -> str:
@@ -90,7 +90,7 @@ def guessable(password: str, *known: str) -> str | None:
     from zxcvbn import zxcvbn  # noqa: PLC0415 - its word lists are slow to load
 
     words = sorted((word for word in known if len(word) >= _WORD), key=len, reverse=True)
-    for word in words:  # what is left is what must be guessed; a piece of a word would not be known for one
+    for word in words:  # the rest is what must be guessed; a part of a word would not be recognised
         password = re.sub(re.escape(word), "", password, flags=re.IGNORECASE)
     warning = ""
     for piece in (password[start : start + size] for size in _PIECES for start in range(0, len(password), size)):

@@ -1,4 +1,4 @@
-"""What a lower package needs of a higher one: named and typed here, filled in by the registry."""
+"""Ports: functions that lower packages need from higher ones, typed here and set by the registry."""
 
 from __future__ import annotations
 

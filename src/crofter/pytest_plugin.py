@@ -82,7 +82,7 @@ class Crofter:
             raise SandboxUnreachable(f"{self.url} cannot be reached: {reason}") from None
 
     def put_back(self) -> None:
-        """What tests share is as it was: the clock runs, nothing is made to fail, and work takes its usual time."""
+        """Reset the shared state: the clock runs, faults are cleared, and work takes its usual time."""
         self.ask("POST", "/clock/thaw")
         self.ask("DELETE", "/faults")
         self.ask("PUT", "/transitions", self._transitions)
@@ -105,7 +105,7 @@ class CloudClock:
         self._crofter = crofter
 
     def freeze(self) -> dict[str, Any]:
-        """Stop the clock: nothing moves until it is told to."""
+        """Stop the clock: time moves by ``advance`` only."""
         return dict(self._crofter.ask("POST", "/clock/freeze"))
 
     def thaw(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class CloudClock:
 
 
 class CloudFaults:
-    """What goes wrong."""
+    """Fault injection."""
 
     def __init__(self, crofter: Crofter) -> None:
         self._crofter = crofter
@@ -132,7 +132,7 @@ class CloudFaults:
         return int(self._crofter.ask("POST", "/faults", {"kind": kind, **fields})["id"])
 
     def clear(self) -> None:
-        """Undo all of them."""
+        """Remove all injected faults."""
         self._crofter.ask("DELETE", "/faults")
 
 
@@ -174,7 +174,7 @@ def cloud_clock(crofter: Crofter) -> CloudClock:
 
 @pytest.fixture
 def cloud_faults(crofter: Crofter) -> CloudFaults:
-    """What the cloud can be made to do wrong, until the test is over."""
+    """Return the fault injection, cleared after the test."""
     return CloudFaults(crofter)
 
 

@@ -1,4 +1,4 @@
-"""Whether this process can serve: its database is read, written to for a trial, and operations are being run."""
+"""Readiness of this process: its database is readable and writable, and operations are executed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRITE_CHECK = "write_check"
 SPENT_SECONDS = 1.5
 """The check of a silent database takes so much less time than other callers wait: 3 s, and 4 s with FRESH_SECONDS."""
 FRESH_SECONDS = 1.0
-"""A finding is repeated for so long: asking often costs no more than asking once a second."""
+"""Seconds for which a result is cached."""
 WRITE_CHECK_BYTES = 16_384
 """Characters that are written for a trial and taken back: they need pages that only a disk with space left can give."""
 
@@ -33,10 +33,10 @@ class Readiness:
         self._found = {"database": False, "writes": False, "worker": False, "clock": False}
         self._count = 0
         self.needed = frozenset(self._found)
-        """Parts without which this process is not ready."""
+        """Parts that this process needs to be ready."""
         if runtime.settings.role == "api":
-            # It serves, and what it accepts is kept until a worker comes: to take every server away because no worker
-            # runs would make an outage of a delay.
+            # A process without a worker serves requests, and their operations wait. Marking every server unready would
+            # turn a delay into an outage.
             self.needed -= {"worker"}
 
     def parts(self) -> dict[str, bool]:
@@ -59,7 +59,7 @@ class Readiness:
         }
 
     def _works(self) -> bool:
-        """Whether operations are run: by this process if that is its part, else by any."""
+        """True if operations are executed: by this process if that is its role, otherwise by any."""
         own = self._worker.heartbeat.id
         try:
             with self._runtime.database.read() as db:
@@ -74,12 +74,12 @@ class Readiness:
         except (Problem, TransactionConflict):
             return False
         except Exception:
-            log.exception("the database cannot be read")  # it is damaged, most likely
+            log.exception("the database cannot be read")  # probably damaged
             return False
         return True
 
     def _writes(self) -> bool:
-        """Whether a write that needs space can be committed. It is not flushed, and leaves one short row."""
+        """Return True if a write that needs space can be committed. It is not flushed, and leaves one short row."""
         self._count += 1
         database = self._runtime.database
         try:

@@ -23,7 +23,7 @@ Driver = Literal["simulated", "libvirt"]
 
 
 class RegionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a region has of its own, in the file as ``[regions.eu-west]``."""
+    """Settings of one region, in the file as ``[regions.eu-west]``."""
 
     driver: Driver | None = None
     ipv6: str | None = None

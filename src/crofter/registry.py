@@ -150,7 +150,7 @@ TABLES: tuple[ModuleType, ...] = (hypervisor_tables, login_tables, outbox_tables
 """Resources that are here for their tables alone."""
 
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
-"""What the catalogue's files are read into."""
+"""Tables that the catalogue files fill."""
 
 FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, MAINTENANCE, PROBE)
-"""What the sandbox API can make go wrong, beside HTTP calls."""
+"""Faults that the sandbox API can inject, besides HTTP faults."""

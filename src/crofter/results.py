@@ -1,4 +1,4 @@
-"""What handlers take or return besides JSON: uploads, two-phase writes, streams. Knows nothing of HTTP."""
+"""Arguments and results of handlers besides JSON: uploads, two-phase writes, streams. Independent of HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Upload(Struct, frozen=True):
     """A body that is not JSON, as it came. A subclass may read it, which happens before the transaction begins."""
 
     heard_out: ClassVar[bool] = False
-    """Whether one that is too long is read to its end and given in part, for its reader to refuse it."""
+    """True if an upload that is too long is read to its end and passed on in part, for its reader to refuse."""
 
     content_type: str
     content: bytes

@@ -1,4 +1,4 @@
-"""Scheduled work of the system itself: checkpoints of the audit log; forgetting what nobody can ask for any more."""
+"""Scheduled work of the system: checkpoints of the audit log, and deletion of expired rows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def forget_operations(work: StepContext) -> Sleep | None:
 
 @step()
 def forget_orders(work: StepContext) -> Sleep | None:
-    """What hypervisors remember of operations: a day longer than the operations themselves are kept."""
+    """Delete the hypervisors' records of operations, a day after the operations themselves."""
     work.runtime.hypervisor.prune(work.runtime.clock.now() - queue.KEPT - clock.DAY)
     return None
 
@@ -86,6 +86,6 @@ CHECKPOINT = Operation(kind="audit.checkpoint", args=Nothing, queue="bulk", keep
 OPERATIONS = (PRUNE, CHECKPOINT)
 SCHEDULES = (
     Schedule("retention.prune", PRUNE, "every 86400", Nothing()),
-    # What is missed while the server is down is made up for once a day, by the clean-up.
+    # Checkpoints missed while the server is down are covered by the daily cleanup.
     Schedule("audit.checkpoint", CHECKPOINT, "every 3600", Nothing(), catchup="none"),
 )

@@ -23,8 +23,8 @@ DOCUMENTS: tuple[tuple[Table, str], ...] = ((operation, "input"), (operation, "v
 
 _IN_TEXT = re.compile(MARK.hex() + f"[0-9a-f]{{{2 * (OVERHEAD - len(MARK))},}}")
 
-# Tokens cannot be hashed again, since nobody knows them, and a chain of marks cannot be made again without trusting
-# what it marks. So the keys for both are kept here, sealed, from the first master on.
+# Stored tokens are hashes that cannot be computed again, and audit marks cannot be computed again without trusting the
+# log. So the keys of both are stored here, sealed, from the first master key on.
 hash_key = table(
     "hash_key",
     Column("name", Text, primary_key=True),
@@ -97,7 +97,7 @@ def _outdated(holder: Table, column: str) -> Query[tuple[Any, ...]]:
 
 
 def _batch(runtime: Runtime, holder: Table, column: str, done: Rotated) -> bool:
-    """Whether there may be more."""
+    """Rotate a batch of values. Return True if there may be more."""
     known = {(left.table, left.column, left.key) for left in done.left}
     moved = 0
     with runtime.database.write() as db:
@@ -118,7 +118,9 @@ def _batch(runtime: Runtime, holder: Table, column: str, done: Rotated) -> bool:
 
 @cache
 def _documents_of(holder: Table, name: str) -> tuple[Query[tuple[Any, ...]], Query[None]]:
-    """Those that hold something sealed, and how one is changed. Text in, text out: none need be taken apart."""
+    """Return the query of documents with sealed values and its update. Both use text, so that documents need no
+    parsing.
+    """
     text = cast(holder.c[name], Text)
     holding_sealed = select(holder.c.id, text).where(text.like(f"%{MARK.hex()}%"))
     changed = update(holder).where(holder.c.id == bindparam("row"), text == bindparam("before", type_=Text))
@@ -129,7 +131,7 @@ def _documents_of(holder: Table, name: str) -> tuple[Query[tuple[Any, ...]], Que
 
 
 def queries() -> Iterator[Query[Any]]:
-    """All that a change of the master key asks."""
+    """Return all queries of a change of the master key."""
     for holder, column in _sealed_columns():
         yield _outdated(holder, column)
     for document in DOCUMENTS:

@@ -9,7 +9,7 @@ from functools import lru_cache
 READ, WRITE = "read_only", "read_write"
 EVERYTHING = "*"
 NO_TOKEN, ANY_TOKEN = "none", "*"
-"""What an endpoint says that needs no token, or no scope."""
+"""Scopes of endpoints that need no token, or no particular scope."""
 RESOURCES = (
     "account",
     "databases",
@@ -50,12 +50,12 @@ def held(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def covers(scopes: frozenset[str], wanted: str) -> bool:
-    """Whether a token's scopes are enough for what an endpoint says it needs."""
+    """True if a token's scopes satisfy an endpoint."""
     return wanted in (NO_TOKEN, ANY_TOKEN) or within(wanted.split(), scopes)
 
 
 def within(asked: Iterable[str], scopes: frozenset[str]) -> bool:
-    """Whether everything that is asked for is covered by something that is held; read_write covers read_only."""
+    """True if the held scopes cover all requested ones; read_write covers read_only."""
     return EVERYTHING in scopes or all(
         scope in scopes or (scope.endswith(f":{READ}") and f"{scope.partition(':')[0]}:{WRITE}" in scopes)
         for scope in asked

@@ -36,22 +36,22 @@ __all__ = [
 
 
 class View(msgspec.Struct, gc=False):
-    """What a caller is shown."""
+    """Base of response bodies."""
 
 
 class Body(msgspec.Struct, kw_only=True):
-    """What a caller sends. Unknown and read-only fields are ignored.
+    """Base of request bodies. Unknown and read-only fields are ignored.
 
-    A body declared with ``forbid_unknown_fields=True`` refuses unknown fields: a limit that the server does not know
-    must not be left out of a credential.
+    A body declared with ``forbid_unknown_fields=True`` refuses unknown fields: an unknown limit must not be left out of
+    a credential.
     """
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(…)"  # what is in it may be secret, and must not reach a log
+        return f"{type(self).__name__}(…)"  # values may be secret and must not reach a log
 
 
 class Page(View, Generic[T]):
-    """One page of a collection."""
+    """A page of a collection."""
 
     data: list[T]
     page: int
@@ -63,7 +63,7 @@ Filtered = Annotated[T, Meta(extra={"filterable": True}, extra_json_schema={"x-f
 """A field that ``X-Filter`` may name."""
 
 Secret = Annotated[T, Meta(extra={"secret": True}, extra_json_schema={"writeOnly": True})]
-"""What a caller sends and nobody is ever shown: kept sealed or hashed if at all, and never written down anywhere."""
+"""A request field that is never answered back: stored sealed or hashed, if at all, and never logged."""
 
 Revealed = Annotated[T, Meta(extra={"secret": True})]
 """A secret that the answer which makes it shows, and no other."""
@@ -78,13 +78,13 @@ class WordMark(msgspec.Struct, frozen=True):
     starts: tuple[str, ...] = ()
     """Behind which beginnings of the text."""
     capital: bool = False
-    """Whether they are written there with a capital."""
+    """True if the word is capitalised there."""
     pattern: str = ""
-    """Behind what matches this at the beginning."""
+    """Pattern at the beginning, after which the rule applies."""
     where: str = ""
     """Only if this JSON follows further on in the same object."""
     suffix: str = ""
-    """In this end of the text."""
+    """Ending of the text in which the rule applies."""
     anywhere: bool = False
 
 
@@ -135,7 +135,7 @@ def moment_in(value: str) -> int:
 
 
 def field_type(annotation: Any, name: str) -> Any:
-    """The inspected type of one field of a struct."""
+    """Return the inspected type of a struct's field."""
     info = msgspec.inspect.type_info(annotation)
     assert isinstance(info, msgspec.inspect.StructType)
     return next(field.type for field in info.fields if field.name == name)

@@ -1,4 +1,4 @@
-"""SSH public keys, as OpenSSH writes them."""
+"""SSH public keys in the format of OpenSSH."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def load_all() -> None:
 
 
 def queries() -> list[Query[Any]]:
-    """All that modules have named, and those that are made when they are first used."""
+    """Return the queries that modules name, and those that are built on first use."""
     load_all()
     made_later = list(_made_later())
     return list({id(query): query for query in (*_alive(Query), *made_later)}.values())

@@ -1,4 +1,4 @@
-"""What the requests and the engine have counted, as the metrics page shows it."""
+"""Counters of requests and engine, as Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class EngineCollector(Collector):
         counted = CounterMetricFamily(
             "crofter_operations", "Operations of this process, by what became of them.", labels=["what"]
         )
-        # From zero on: who asks for an increase does not see the first of a count that begins with one.
+        # Start all counters at zero: an increase from absent to one is invisible to rate functions.
         amounts = dict.fromkeys(COUNTED, 0) | self._worker.metrics.snapshot()
         for name, amount in sorted(amounts.items()):
             counted.add_metric([name], amount)
@@ -108,7 +108,7 @@ class EngineCollector(Collector):
 
 
 def _gauges(whole: Overview) -> Iterator[GaugeMetricFamily]:
-    """Read from the database, and so the same whichever process is asked."""
+    """Yield gauges from the database, equal in every process."""
     yield GaugeMetricFamily("crofter_workers", "Living processes that run operations.", value=whole.workers)
     yield GaugeMetricFamily(
         "crofter_operations_stuck",
@@ -121,7 +121,7 @@ def _gauges(whole: Overview) -> Iterator[GaugeMetricFamily]:
 
 
 class InstallationCollector(Collector):
-    """What an operator has to look after: hosts, their capacity, certificates, mails, backups, and parts that fail."""
+    """Metrics for the operator: hosts, capacity, certificates, mails, backups, and failing parts."""
 
     def __init__(self, runtime: Runtime, parts: Callable[[], dict[str, bool]]) -> None:
         self._runtime = runtime

@@ -14,11 +14,11 @@ PART, WHOLE = ".part", ".gz"
 
 
 class Taken(Exception):
-    """Somebody else is sending the same file at this moment."""
+    """Another upload of the same file is running."""
 
 
 class UploadFolder:
-    """One file for each name. Who writes one holds a lock on it, which the system takes back when the process dies."""
+    """Files by name. A writer holds a lock on its file, which the system releases when the process dies."""
 
     def __init__(self, folder: Path | None) -> None:
         """``folder``: None for a server that keeps nothing, and then for a folder that goes with the process."""
@@ -54,15 +54,15 @@ class UploadFolder:
             if _is_there(part, descriptor):
                 os.ftruncate(descriptor, 0)
                 return IncomingFile(part, self.path / (name + WHOLE), descriptor)
-            os.close(descriptor)  # it went while we waited for its lock
+            os.close(descriptor)  # deleted while this process waited for the lock
 
     def discard(self, name: str) -> None:
-        """A file that nobody needs any more, if it is there."""
+        """Remove a file if it exists."""
         if self._folder is not None:
             (self._folder / (name + WHOLE)).unlink(missing_ok=True)
 
     def sweep(self, wanted: Callable[[str], bool]) -> list[str]:
-        """Remove what a process left behind when it died: all that nobody writes and that is not wanted."""
+        """Remove files of dead processes that are neither locked nor wanted."""
         if self._folder is None or not self._folder.is_dir():
             return []
         removed = []
@@ -70,7 +70,7 @@ class UploadFolder:
             if path.suffix not in (PART, WHOLE) or (descriptor := _locked(path, os.O_RDWR)) is None:
                 continue
             try:
-                # Asked under the lock: who has just finished a file lets it go only when it is written down.
+                # Checked under the lock: a finished file is unlocked only after the database names it.
                 if _is_there(path, descriptor) and not (path.suffix == WHOLE and wanted(path.stem)):
                     path.unlink(missing_ok=True)
                     removed.append(path.name)
@@ -92,7 +92,7 @@ class IncomingFile:
             rest = rest[os.write(self._descriptor, rest) :]
 
     def complete(self) -> None:
-        """It is whole, and stays so even if the machine loses its power. Nobody takes it away before ``close``."""
+        """Sync the complete file to disk. Cleanup skips it until ``close``."""
         os.fsync(self._descriptor)
         self._part.rename(self._whole)
         folder = os.open(self._whole.parent, os.O_RDONLY)
@@ -102,7 +102,7 @@ class IncomingFile:
             os.close(folder)
 
     def abandon(self) -> None:
-        """It is not wanted after all."""
+        """Remove an unwanted file."""
         for path in (self._part, self._whole):
             if _is_there(path, self._descriptor):
                 path.unlink(missing_ok=True)
@@ -113,7 +113,7 @@ class IncomingFile:
 
 
 def _locked(path: Path, flags: int) -> int | None:
-    """An open file that nobody else has locked; None if somebody has, or if it is gone."""
+    """Return an open and locked file; None if another process holds the lock or the file is gone."""
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except FileNotFoundError:
@@ -127,7 +127,7 @@ def _locked(path: Path, flags: int) -> int | None:
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
-    """Whether the path still leads to this very file."""
+    """True if the path still names this file."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What an account does with the interface that has a secret in it."""
+"""Use of every part of the interface that carries a secret."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ def experts(application: Application, client: httpx2.Client) -> None:
 
 
 def balancers(application: Application, client: httpx2.Client) -> None:
-    """Keys of certificates, wherever one can be sent."""
+    """Send keys of certificates to every endpoint that takes them."""
 
     def secure(field: str, number: int) -> tuple[dict[str, Any], str]:
         cert, key = certificate("www.example.com", number)
-        core = key.splitlines()[2][:26]  # nothing but the number that is secret
+        core = key.splitlines()[2][:26]  # only the part of the number that is secret
         sent = application.enclosed(field, key, core)
         return {"port": 443 + number, "protocol": "https", "ssl_cert": cert, "ssl_key": sent}, core
 
@@ -160,7 +160,7 @@ def longview(application: Application, client: httpx2.Client) -> None:
 
 
 def files(application: Application, client: httpx2.Client) -> None:
-    """The address that a file is sent to lets whoever knows it send one."""
+    """Upload a file: the address is a credential."""
     answer = client.post("/v4/images/upload", json={"label": "sent", "region": "us-east"})
     application.excuse("ImageUploadView.upload_to")
     secret = answer.json()["upload_to"].rpartition("/")[2]
@@ -169,7 +169,7 @@ def files(application: Application, client: httpx2.Client) -> None:
 
 
 def consoles(application: Application, client: httpx2.Client) -> None:
-    """What opens a serial console is part of an address, of a socket that opens and of one that does not."""
+    """Open serial consoles: the token is part of the address, of a socket that opens and of one that does not."""
     machine = client.get("/v4/compute/instances").json()["data"][0]["id"]
     answer = client.post(f"/v4/compute/instances/{machine}/lish_token")
     token = application.learn("LishTokenView.lish_token", answer.json()["lish_token"])
@@ -180,7 +180,7 @@ def consoles(application: Application, client: httpx2.Client) -> None:
 
 
 def neighbours(client: httpx2.Client) -> None:
-    """Nothing secret either."""
+    """Create objects without secrets."""
     domain = _made(client, "domains", domain="canary.example", type="master", soa_email="a@canary.example")
     _made(client, f"domains/{domain}/records", type="A", name="www", target="192.0.2.1")
     _made(client, "volumes", label="data", region="us-east")
@@ -196,7 +196,7 @@ def _made(client: httpx2.Client, path: str, **body: Any) -> Any:
 
 
 def belongings(client: httpx2.Client) -> None:
-    """Nothing secret, but seen beside what is."""
+    """Create objects without secrets that appear beside secret ones."""
     key = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0 " + bytes(range(32))).decode()
     for path, body in (
         ("tags", {"label": "mine"}),
@@ -216,7 +216,7 @@ def _token(application: Application, client: httpx2.Client) -> httpx2.Response:
 
 def second_factor(application: Application, client: httpx2.Client) -> None:
     code = "0"
-    while int(code) % 2 == 0:  # as sizes and prices of six digits are, which stand in the database as well
+    while int(code) % 2 == 0:  # unlike sizes and prices of six digits, which are in the database as well
         secret = client.post("/v4/profile/tfa-enable", json={}).json()["secret"]
         code = pyotp.TOTP(secret).now()
     application.learn("TwoFactorSecretView.secret", secret, also=(base64.b32decode(secret),))

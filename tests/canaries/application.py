@@ -23,7 +23,7 @@ Send = Callable[[], httpx2.Response]
 SHOWN_AGAIN = {
     r"GET /v4(beta)?/longview/clients/\d+ -> 200": {"LongviewClientView.api_key", "LongviewClientView.install_code"}
 }
-"""Answers that show a secret whenever they are asked for, and which: its owner needs it more than once."""
+"""Responses that show a secret at each request, because its owner needs it more than once."""
 
 
 class RecordedAnswer(Struct):
@@ -70,7 +70,7 @@ class Application:
         return self._kept(Canary(name, f'é <&"\\/+ {core}', core))
 
     def plain_canary(self, name: str) -> str:
-        """One of letters and digits alone."""
+        """Return a canary of letters and digits only."""
         core = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
         return self._kept(Canary(name, core, core))
 
@@ -97,11 +97,11 @@ class Application:
         return canary.value
 
     def answers(self, canary: Canary) -> bytes:
-        """All that was answered, but for where the canary was made."""
+        """Return all responses except those of the request that created the canary."""
         return b"\n".join(answer.content for answer in self.recorded if canary.name not in answer.shows)
 
     def name(self, kind: str) -> str:
-        """One that nothing has yet."""
+        """Return an unused name."""
         return f"{kind}-{next(self._numbers)}"
 
     # ---- sending ----------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Application:
         client.post(path, json=_wrapped(body, secret, lambda value: value * 400))
         for value in secret:
             client.get(path, params={"secret": value, "page": value})
-            if len(value) >= SHORT:  # a few digits in a path are an id for all that anybody can tell
+            if len(value) >= SHORT:  # a few digits in a path cannot be distinguished from an id
                 client.get(f"{path}/{quote(value, safe='')}")
             client.get(f"/v4/account/users/{quote(value, safe='')}")
             client.get(f"/{quote(value, safe='')}")

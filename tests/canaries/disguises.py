@@ -1,4 +1,4 @@
-"""A canary: a secret that can be recognised, whatever it was turned into."""
+"""Canaries: secrets that are recognised in any encoding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Canary(Struct, frozen=True):
     """Where it was sent, or what showed it: ``create_disk root_pass``, ``login session``."""
     value: str
     core: str
-    """The part that is looked for: without what everybody may see of it, such as a token's first characters."""
+    """Part to search for, without public parts such as a token's first characters."""
     also: tuple[bytes, ...] = ()
     """Other forms that this one is known in, to be looked for as they are."""
 
@@ -30,7 +30,7 @@ class Canary(Struct, frozen=True):
 
 
 def disguises(core: str) -> dict[str, bytes]:
-    """What becomes of a secret on its way into a file, each by name; the core is plain ASCII."""
+    """Return the encoded forms of a secret by name; the core is plain ASCII."""
     plain = core.encode()
     grouped = re.findall("....", core)
     return {
@@ -56,7 +56,7 @@ def disguises(core: str) -> dict[str, bytes]:
 
 
 def _base64(plain: bytes, shift: int) -> bytes:
-    """The letters that stand for these bytes alone, whatever stands before and behind them; either alphabet."""
+    """Return the base64 characters that depend on these bytes alone, in either alphabet."""
     padded = bytes(shift) + plain
     encoded = base64.b64encode(padded[: len(padded) // 3 * 3])
     return encoded[4 if shift else 0 :]

@@ -1,4 +1,4 @@
-"""Which fields of the interface are secret: by what they are declared as, and by what they should be."""
+"""Secret fields of the interface, by declaration and by expectation."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ TELLING = re.compile("pass|secret|token|cvv|card_num|scratch|credential|key|code
 
 class Field(Struct, frozen=True):
     name: str
-    """Of an endpoint and a field of its body, or of a view and its field."""
+    """Endpoint and body field, or view and field."""
     secret: bool
     can_hold_secret: bool
-    """Whether its value is text, or an object: what can hold a secret."""
+    """True if the value is a string or an object."""
 
     @property
     def last(self) -> str:

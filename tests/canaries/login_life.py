@@ -1,4 +1,4 @@
-"""What people and apps do at the login service."""
+"""Use of the login service by people and apps."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _by_link(application: Application, person: Visitor, purpose: str) -> str:
 def _signs_in_clumsily(application: Application, person: Visitor, password: str) -> None:
     person.signs_in("grace", application.canary("mistyped password"))
     person.signs_in(application.canary("password in the field of the name"), "x")
-    application.excuse("password in the field of the name")  # whoever typed it sees it
+    application.excuse("password in the field of the name")  # visible to the person who typed it
     person.http.get("/login/", params={"username": "grace", "password": password})
     assert person.signs_in("grace", password, remember_me="yes").status_code == 303
 

@@ -16,7 +16,7 @@ from tests.databases import PostgresServer
 from tests.served import run
 
 LISTS = ("users list", "tokens list")
-"""What ``crofter admin`` shows that is no secret. Mails are: they hold links that set a password."""
+"""Output of ``crofter admin`` without secrets. Mails contain secret links."""
 KEY_FILE = "secret.key"
 
 
@@ -49,7 +49,7 @@ class SqliteStore:
         return f"DROP TRIGGER {complaint(table)}"
 
     def meanwhile(self) -> Iterator[tuple[str, bytes]]:
-        """What is there only while the server runs."""
+        """Yield files that exist only while the server runs."""
         yield "file crofter.db-wal, meanwhile", (self.folder / "crofter.db-wal").read_bytes()
 
     def places(self, scratch: Path) -> Iterator[tuple[str, bytes]]:
@@ -122,7 +122,7 @@ class PostgresStore:
 
 
 def _statements(log: bytes) -> bytes:
-    """What a server has logged of what it was told, without its own numbers: a process may have that of a card."""
+    """Return the logged statements without the database's own numbers: a process id may equal a card's digits."""
     lines = [line for line in log.splitlines(keepends=True) if b"LOG:  checkpoint " not in line]
     return re.sub(rb"(?m)^(\S+ \S+ \S+) \[\d+\]", rb"\1", b"".join(lines))
 
@@ -131,7 +131,7 @@ Store = SqliteStore | PostgresStore
 
 
 def output_of_commands(store: Store, env: dict[str, str]) -> bytes:
-    """What the operator's commands print."""
+    """Return the output of the operator's commands."""
     printed = b""
     for command in LISTS:
         ended = run("admin", *command.split(), "--json", *store.flags, env=env)

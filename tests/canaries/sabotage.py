@@ -1,4 +1,4 @@
-"""`crofter` with a hole in every wall, to see that whatever gets through is found."""
+"""A `crofter` with planted leaks, to prove that each is found."""
 
 from __future__ import annotations
 

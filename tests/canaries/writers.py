@@ -48,7 +48,7 @@ WRITERS: dict[str, Write] = {
     "in groups with dashes": _in_fours("-"),
     "in rot13": lambda text: urllib.parse.quote(codecs.encode(text, "rot13")).encode(),
 }
-"""One for each disguise, by its name."""
+"""A writer for each disguise, by name."""
 
 
 def written(core: str) -> bytes:

@@ -30,7 +30,7 @@ Crofter = Callable[..., CommandResult]
 
 @pytest.fixture
 def cloud(_sqlite_cloud: Cloud) -> Cloud:
-    """One database is enough: the command line does not know which one it is."""
+    """Return a cloud on SQLite: the command line does not depend on the database."""
     _sqlite_cloud.reset()
     return _sqlite_cloud
 
@@ -47,7 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def anybody(home: Path, capfd: pytest.CaptureFixture[str]) -> Crofter:
-    """Runs a command, as nobody in particular."""
+    """Run a command without credentials."""
 
     def run(*words: str) -> CommandResult:
         capfd.readouterr()

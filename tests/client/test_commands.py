@@ -55,7 +55,7 @@ def test_the_groups_that_people_look_for_are_there() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command["words"]))
 def test_every_command_has_a_help(command: tree.Command) -> None:
-    """argparse finds a wrong per cent sign or a flag that is there twice only when it is asked."""
+    """Render every help text: argparse detects wrong percent signs and duplicate flags only then."""
     shown = flags.parser_of(command).format_help()
     assert " ".join(command["words"]) in shown
     for field in command.get("fields", ()):

@@ -1,4 +1,4 @@
-"""From a description to commands: words, arguments and flags follow rules, whatever is added."""
+"""Commands from a description: words, arguments and flags follow rules."""
 
 from __future__ import annotations
 

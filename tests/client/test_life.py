@@ -27,7 +27,7 @@ DEPLOYED = (
 
 
 class Ada:
-    """Somebody with an account on a server, and a shell."""
+    """A user with an account on a server, and a shell."""
 
     def __init__(self, server: served.Process, home: Path) -> None:
         self.sandbox = server.client(None)
@@ -79,7 +79,7 @@ class Terminal:
         os.close(theirs)
 
     def until(self, words: str | None, seconds: float = 60) -> str:
-        """What there is to see when these words are, or in the end."""
+        """Return the output when the words appear, or at the end."""
         end = time.monotonic() + seconds
         while words is None or words not in self.shown:
             ready, _, _ = select.select([self._ours], [], [], max(end - time.monotonic(), 0))
@@ -100,11 +100,13 @@ class Terminal:
 
 
 def test_a_life_in_a_pipe(ada: Ada) -> None:
-    """Each command waits for its own work, tells of it on standard error, and leaves standard output to the answer."""
+    """Run commands in a pipe: each waits for its work, reports progress on standard error and prints the result on
+    standard output.
+    """
     ada.hurries()
     made = ada.runs("instances", "create", "--label", "web-1", *DEPLOYED, "--wait", "-o", "json")
     assert made.returncode == 0, made.stderr
-    assert json.loads(made.stdout)["status"] == "running"  # as it is in the end, not as the request was answered
+    assert json.loads(made.stdout)["status"] == "running"  # the state at the end, not at the response
     stderr_lines = made.stderr.splitlines()
     assert [line for line in stderr_lines if line.endswith(": finished")] == [
         "event 1 compute_create web-1: finished",

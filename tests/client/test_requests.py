@@ -1,4 +1,4 @@
-"""What the command line sends and shows: flags, filters, pages, forms of output, refusals, profiles."""
+"""Requests and output of the command line: flags, filters, pages, formats, refusals, profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of many pages do: an order from a row's menu, a choice from a field's list, a deletion."""
+"""Actions shared by tests of many pages: a row's menu, a field's list, a deletion."""
 
 from __future__ import annotations
 

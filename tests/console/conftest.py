@@ -1,4 +1,4 @@
-"""One server and one browser that is signed in, for all tests of the console that a process runs."""
+"""A server and a signed-in browser for all console tests of a process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def built() -> None:
         pytest.skip(f"the console is not built: {problem}")
 
 
-# Of the package, not of the session: Playwright keeps an event loop running, which other tests could not start.
+# Of package scope: Playwright keeps an event loop running, which would block other tests.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with browser() as opened:

@@ -1,8 +1,8 @@
-"""What is looked for on every page: all that axe knows, and contrast.
+"""Checks of every page: axe and contrast.
 
-A soak lets axe look at the whole page each time. Before a change lands it looks at what is new: at a dialog alone if
-one is open, and at the navigation only once. Its rule for contrast takes as long as all others together, so in the
-dark, where nothing else differs, contrast is reckoned here: of each text against the backgrounds that it stands on.
+In a soak, axe checks the whole page each time. In `make test` it checks new parts: an open dialog alone, and the
+navigation only once. Its contrast rule takes as long as all others together, so for the dark theme, where nothing else
+differs, contrast is computed here: each text against its backgrounds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RUN = """async ({context, options}) => (await axe.run(context, options)).violat
 class Looking:
     def __init__(self) -> None:
         self.thorough = False
-        """Whether the whole page is looked at each time."""
+        """True to check the whole page each time."""
         self._saw_navigation = False
 
     def accessible(self, page: Page, *, menu: bool = False) -> None:
@@ -49,6 +49,6 @@ _FAINT = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
 
 def contrast(page: Page) -> None:
-    """Every text that is shown stands out from what is behind it, as WCAG 2.2 asks for (AA)."""
+    """Check that each visible text has the contrast of WCAG 2.2 (AA)."""
     faint = page.evaluate(_FAINT)
     assert not faint, "\n".join(faint)

@@ -1,4 +1,4 @@
-"""The console as somebody sees it who is signed in: pages of one browser, and the API of the same account beside it."""
+"""The console for a signed-in user: pages of a browser, with an API client of the same account."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ expect.set_options(timeout=20_000)
 
 
 class Tab(Struct):
-    """One that stays open: the next test goes on in it, as a person would, and nothing is loaded again."""
+    """A tab that stays open: the next test continues in it without a reload."""
 
     page: Page
     complaints: list[str]
@@ -42,12 +42,12 @@ class Site(Struct):
     cloud: Cloud
     context: BrowserContext
     api: httpx2.Client
-    """As the user who is signed in."""
+    """API client of the signed-in user."""
     idle: list[Tab] = field(default_factory=list)
 
     @contextmanager
     def page(self, path: str, *, fresh: bool = False) -> Iterator[Page]:
-        """A page that nobody else has; ``fresh``: loaded anew. What the browser complains about fails the test."""
+        """Open a page of its own; ``fresh``: reloaded. Browser errors fail the test."""
         tab = self._idle() if not fresh else None
         if tab is None:
             tab = self._opened()
@@ -57,7 +57,7 @@ class Site(Struct):
         try:
             yield tab.page
         except BaseException:
-            tab.page.close()  # whatever is open in it is not for the next test
+            tab.page.close()  # open dialogs must not leak into the next test
             raise
         unexpected = [text for text in tab.complaints if "status of 4" not in text]  # a refusal is shown on the page
         tab.complaints.clear()
@@ -83,7 +83,7 @@ class Site(Struct):
             self.idle.pop().page.close()
 
     def _idle(self) -> Tab | None:
-        """One that is signed in still; a test may have ended the session, and moved time for all."""
+        """Return a tab that is still signed in; a test may have ended the session or moved the time."""
         while self.idle:
             tab = self.idle.pop()
             if tab.page.locator("[data-signed-in]").count() and not tab.page.get_by_role("dialog").count():
@@ -106,7 +106,7 @@ class Site(Struct):
 
 
 def go(page: Page, path: str) -> None:
-    """As by a link: the router listens to the history of the browser. The page before is gone when this returns."""
+    """Navigate like a link: the router follows the browser's history. The former page is gone at the return."""
     page.evaluate("path => history.pushState({}, '', path)", f"/console{path}")
     expect(page).to_have_url(re.compile(re.escape(f"/console{path}") + "$"))
     expect(page.locator("main")).to_have_attribute("data-page", path.partition("?")[0])
@@ -132,7 +132,7 @@ def sign_in(page: Page, username: str = USER, password: str = PASSWORD) -> None:
 
 
 def accessible(page: Page, *, menu: bool = False) -> None:
-    """Nothing that axe finds."""
+    """Check that axe finds no problems."""
     LOOKING.accessible(page, menu=menu)
 
 
@@ -168,12 +168,12 @@ def _keep(page: Page, name: str) -> None:
 
 
 def _keeps() -> bool:
-    """Nothing compares pictures, and to draw them takes long: they are kept by a soak, or where they are asked for."""
+    """True if pictures are kept: in a soak, or on request. Drawing them is slow and no test compares them."""
     return LOOKING.thorough or "CROFTER_PICTURES" in os.environ
 
 
 def fits(page: Page) -> None:
-    """The page is not wider than its window."""
+    """Check that the page is not wider than its window."""
     wide, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert wide <= window, f"{wide} pixels in a window of {window}: {page.evaluate(_STICKS_OUT)}"
 

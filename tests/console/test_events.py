@@ -10,14 +10,14 @@ from tests.console.site import Site, accessible, look
 
 
 def test_events_are_told_live_and_marked_as_seen(site: Site) -> None:
-    site.cloud.settle()  # what tests before this one have begun
+    site.cloud.settle()  # work that earlier tests have begun
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 1}, "compute_create": {"seconds": 600}})
     with site.page("/events") as page:
         image = {"image": "compute/debian12", "root_pass": "correct horse battery staple"}
         body = {"type": "g6-nanode-1", "region": "us-east", "label": "told-1", **image}
         made = site.api.post("/v4/compute/instances", json=body).json()
         under = page.locator("section", has=page.get_by_role("heading", name="Under way"))
-        expect(under.get_by_text("is being created")).to_be_visible()  # by the stream: nothing is reloaded
+        expect(under.get_by_text("is being created")).to_be_visible()  # updated by the stream, without a reload
         expect(under.get_by_role("progressbar")).to_be_visible()
         accessible(page)
         site.cloud.settle()
@@ -60,7 +60,7 @@ def test_what_is_going_on_is_one_key_away_from_every_page(site: Site) -> None:
         drawer.get_by_role("button", name="Mark all as seen").click()
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name="What is going on", exact=True)).to_be_visible()
-        expect(drawer).to_have_count(0)  # as long as it closes, keys are not shortcuts
+        expect(drawer).to_have_count(0)  # shortcuts are inactive while the drawer closes
         page.keyboard.press("g")
         page.keyboard.press("e")
         expect(page.get_by_role("heading", name="Events", exact=True)).to_be_visible()

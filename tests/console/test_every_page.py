@@ -18,12 +18,12 @@ PATHS = """
     /profile/apps /profile/devices /profile/keys /profile/tokens /profile/two-factor /sandbox /stackscripts
     /stackscripts/new /tags /tickets /tickets/new /transfers /users /users/new /volumes /volumes/new
 """.split()
-"""All that need no object; pages of one are in the tests of their features."""
+"""Pages without an object; pages of an object are in the tests of their features."""
 LOOKED_AT = """
     /billing/invoices /firewalls /firewalls/new /instances /instances/new /oauth-clients /profile/tokens
     /profile/two-factor /tickets /tickets/new /users
 """.split()
-"""Those that other tests look at before a change lands, with something on them. Once is enough then."""
+"""Pages that other tests of `make test` open with content."""
 
 
 def test_no_page_is_left_out() -> None:

@@ -1,4 +1,4 @@
-"""What a tab does before the first rows of a list are seen, and what waits until they are."""
+"""Requests of a tab before the first rows of a list are visible, and those that wait until then."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def test_home_shows_what_needs_attention_and_leads_there(site: Site) -> None:
     site.cloud.fault("maintenance", compute_id=made["id"], reason="A new kernel.")
     site.cloud.fault("region_outage", region="ap-south")
     try:
-        with site.page("/", fresh=True) as page:  # an outage is told by no event
+        with site.page("/", fresh=True) as page:  # outages have no event
             expect(page.get_by_role("heading", name="Home")).to_be_visible()
             attention = page.locator("section", has=page.get_by_role("heading", name="Needs attention"))
             expect(attention.get_by_text("A new kernel.")).to_be_visible()

@@ -34,7 +34,7 @@ def test_an_image_comes_from_a_disk_and_is_changed_and_deleted(site: Site) -> No
         page.get_by_label("Name").fill("golden")
         page.get_by_role("button", name="Create image").click()
         row = page.get_by_role("row", name="golden")
-        expect(row.get_by_text("Available")).to_be_visible()  # by the stream alone: nothing is reloaded
+        expect(row.get_by_text("Available")).to_be_visible()  # updated by the stream alone, without a reload
         act(page, "golden", "Change")
         page.get_by_label("Description").fill("with all updates")
         accessible(page)

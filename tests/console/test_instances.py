@@ -81,7 +81,7 @@ def test_an_instance_from_its_price_to_its_end(site: Site) -> None:
         expect(row.get_by_role("progressbar")).to_have_attribute("aria-valuenow", percent())
         accessible(page)
         site.cloud.settle()
-        expect(row.get_by_text("Running")).to_be_visible()  # by the stream alone: nothing is reloaded
+        expect(row.get_by_text("Running")).to_be_visible()  # updated by the stream alone, without a reload
         expect(row.get_by_role("progressbar")).to_have_count(0)
         look(page, "instances")
 
@@ -118,7 +118,7 @@ def test_a_price_that_was_not_to_be_had_is_asked_for_again(site: Site) -> None:
         else:
             route.continue_()
 
-    with site.page("/instances", fresh=True) as page:  # which knows no price from before
+    with site.page("/instances", fresh=True) as page:  # without cached prices
         page.route("**/v4/compute/instances", busy)
         page.get_by_role("link", name="Create instance").first.click()
         summary = page.get_by_role("complementary", name="Summary")
@@ -199,7 +199,7 @@ def test_many_instances_get_one_order_and_those_that_refuse_are_named(site: Site
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Tags").fill("fleet")
         dialog.get_by_label("Tags").press("Enter")
-        page.keyboard.press("Tab")  # what it offers lies over the button
+        page.keyboard.press("Tab")  # the list of options covers the button
         dialog.get_by_role("button", name="Add tags").click()
         expect(page.locator("tbody").get_by_text("fleet")).to_have_count(5)
         bar.get_by_role("button", name="Delete").click()
@@ -249,7 +249,7 @@ def test_the_overview_and_the_graphs_of_an_instance(site: Site) -> None:
         dragged = int(line.get_attribute("aria-valuenow") or "")
         assert 0 < dragged < 33
         expect(page.get_by_label("Processor", exact=True)).to_have_value(f"{dragged} %")
-        # What the first time was said may still stand there: this waits for the answer itself.
+        # The first refusal may still be visible: this waits for the response itself.
         with page.expect_response(lambda answer: answer.request.method == "PUT" and answer.ok):
             page.get_by_role("button", name="Save alerts").click()
     assert site.api.get(f"/v4/compute/instances/{number}").json()["alerts"]["cpu"] == dragged
@@ -267,7 +267,7 @@ def test_disks_and_configurations_are_added_changed_and_booted(site: Site) -> No
         page.get_by_role("menuitem", name="Resize").click()
         dialog.get_by_label("New size in MB").fill("20480")
         dialog.get_by_role("button", name="Resize").click()
-        expect(page.get_by_text("20 GB")).to_be_visible()  # by the stream alone
+        expect(page.get_by_text("20 GB")).to_be_visible()  # updated by the stream alone
         page.get_by_role("button", name="Add a disk").click()
         dialog.get_by_label("Name").fill("data")
         dialog.get_by_label("Size in MB").fill("999999")
@@ -309,7 +309,7 @@ def test_disks_and_configurations_are_added_changed_and_booted(site: Site) -> No
         second.get_by_role("button", name="Delete second").click()
         dialog.get_by_label("Type second to confirm").fill("second")
         dialog.get_by_role("button", name="Delete second").click()
-        expect(dialog.get_by_role("alert")).to_be_visible()  # it is booted from it
+        expect(dialog.get_by_role("alert")).to_be_visible()  # refused: the instance boots from the disk
         assert site.api.post(f"/v4/compute/instances/{number}/shutdown").status_code == 200
         site.cloud.settle()
         dialog.get_by_role("button", name="Delete second").click()

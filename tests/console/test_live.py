@@ -28,7 +28,7 @@ def test_what_one_browser_does_the_other_sees_and_signing_out_is_told_to_all_tab
         there.get_by_label("Name").fill("seen-by-both")
         there.get_by_label("Root password").fill("correct horse battery staple")
         there.get_by_role("button", name="Create instance").click()
-        expect(here.get_by_role("row", name="seen-by-both")).to_be_visible()  # nothing is reloaded
+        expect(here.get_by_role("row", name="seen-by-both")).to_be_visible()  # updated without a reload
 
         second = opened(site, context)
         there.get_by_role("button", name=f"{USER}: colours and signing out").click()

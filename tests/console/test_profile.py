@@ -33,7 +33,7 @@ def test_facts_and_preferences_are_saved(site: Site) -> None:
 
 
 def choose_colours(page: Page, name: str) -> None:
-    """And wait until they are kept with the user."""
+    """Choose a colour scheme and wait until it is stored with the user."""
     with page.expect_request_finished(lambda sent: sent.method == "PUT" and sent.url.endswith("/preferences")):
         page.get_by_role("radiogroup", name="Colours").get_by_text(name).click()
 

@@ -1,4 +1,4 @@
-"""The serial console of an instance, as somebody uses it in a browser."""
+"""The serial console of an instance in a browser."""
 
 from __future__ import annotations
 

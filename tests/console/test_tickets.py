@@ -34,7 +34,7 @@ def test_a_ticket_from_its_first_line_to_its_end(site: Site) -> None:
 
         number = int(page.url.rsplit("/", 1)[1])
         _answer(site, number, "We have had a look: the host was full. It is moved now.")
-        expect(talk.get_by_text("the host was full")).to_be_visible()  # by the stream: nothing is reloaded
+        expect(talk.get_by_text("the host was full")).to_be_visible()  # updated by the stream, without a reload
         expect(talk.get_by_text("Support", exact=True)).to_be_visible()
 
         page.get_by_role("textbox", name="Your answer").fill("Thank you, it boots.")

@@ -48,7 +48,7 @@ sandbox_key = "{KEY}"
         ) as api:
             body = {"type": "g6-nanode-1", "region": "us-east", "label": "over-tls"}
             assert api.post("/v4/compute/instances", json=body).status_code == 200
-        expect(page.get_by_role("row", name="over-tls")).to_be_visible()  # by the stream
+        expect(page.get_by_role("row", name="over-tls")).to_be_visible()  # updated by the stream
 
         page.get_by_role("link", name="Sandbox").click()
         page.get_by_label("Key").fill("wrong")

@@ -31,7 +31,7 @@ def test_a_volume_is_priced_made_attached_grown_copied_and_deleted(site: Site) -
 
         row = page.get_by_role("row", name="vol-a", exact=False).first
         expect(row.get_by_role("progressbar")).to_be_visible()
-        expect(row.get_by_text("Active")).to_be_visible()  # by the stream alone: nothing is reloaded
+        expect(row.get_by_text("Active")).to_be_visible()  # updated by the stream alone, without a reload
         expect(row.get_by_role("link", name="vol-host")).to_be_visible()
         look(page, "volumes")
 
@@ -71,7 +71,7 @@ def test_a_free_volume_is_attached_copied_renamed_and_deleted(site: Site) -> Non
         look(page, "volume-attach")  # before a choice, since to look may put the focus on the field, which opens it
         dialog.get_by_role("combobox", name="Instance").fill("vol-east")
         options = page.get_by_role("option")
-        expect(options).to_have_count(1)  # those of before the search are gone, and it stays where it is
+        expect(options).to_have_count(1)  # the options of the earlier search are gone, and the list is stable
         options.click()
         expect(options).to_have_count(0)
         dialog.get_by_role("button", name="Attach").click()

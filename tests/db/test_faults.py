@@ -79,7 +79,7 @@ def test_a_writer_who_does_not_get_a_turn_is_told_to_come_back(
         impatient.setattr(sqlite, "WRITE_WAIT", 0.05)
         answers = burst(own_cloud, [f"locked {number}" for number in range(12)])
         assert all(map(refused_politely, answers.values()))
-        assert own_cloud.admin.get("/v4/tags").json()["results"] == 0  # who only looks does not wait
+        assert own_cloud.admin.get("/v4/tags").json()["results"] == 0  # reads do not wait
     assert create(own_cloud.admin, "free again").status_code == 200
 
 
@@ -97,7 +97,7 @@ def test_a_lock_of_another_program_is_not_waited_for_in_vain(own_cloud: Cloud) -
 
 
 class Writers:
-    """Clients that create tags, each under a key of its own, and ask again until they are told it is done."""
+    """Clients that create tags with idempotency keys and repeat each request until it succeeds."""
 
     def __init__(self, url: str, count: int = 4) -> None:
         self.acknowledged: list[str] = []

@@ -46,7 +46,7 @@ sysconfig.get_config_vars()["EXT_SUFFIX"] = ".of-no-python"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the files are, for this test."""
+    """Redirect the statement files for this test."""
     monkeypatch.setattr(known_statements, "FILE", tmp_path / "statements")
     known_statements._written.cache_clear()
     yield tmp_path
@@ -169,7 +169,7 @@ def test_a_mistake_in_a_statement_is_found_when_it_is_compiled() -> None:
 
 @pytest.mark.parametrize("dialect", statements.DIALECTS)
 def test_simple_statements_bind_what_sqlalchemy_would(dialect: str) -> None:
-    """Values, their order and which of them are documents."""
+    """Check the values, their order, and which are documents."""
     names = ("username", "email", "global_grants")
     ours = row_statements.insert(user, names, dialect, asks=False)[0]
     theirs = query(

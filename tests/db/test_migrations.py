@@ -19,7 +19,7 @@ from crofter.db.schema_changes import _move, engine_for, prepare
 from crofter.db.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 
-assert callable(assembly.build)  # all of the server, and so every table, is known from here on
+assert callable(assembly.build)  # imports the whole server, and so every table
 
 DESCRIBED = {
     "sqlite": (
@@ -59,7 +59,7 @@ def described(database: Database) -> list[tuple[str, ...]]:
 
 
 class Pair:
-    """Two empty databases of one sort."""
+    """Two empty databases of a kind."""
 
     def __init__(self, kind: str, folder: Path, server: PostgresServer | None) -> None:
         self.databases: list[Database] = []

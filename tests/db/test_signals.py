@@ -1,4 +1,4 @@
-"""What one process has committed is told to the others on the same PostgreSQL, and to each of them once."""
+"""Signals between processes on the same PostgreSQL: each commit arrives once in each process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def there(postgres_address: str) -> Iterator[PostgresDatabase]:
     database = PostgresDatabase(postgres_address)
     database.signals.start()
     subscriber = Subscriber(database)
-    # It listens once it hears something: LISTEN takes effect after a while.
+    # Wait until its LISTEN is in effect.
     other = PostgresDatabase(postgres_address)
 
     def listens() -> bool:
@@ -71,7 +71,7 @@ def test_what_many_threads_say_at_once_is_all_heard(here: PostgresDatabase, ther
 
 
 def test_what_was_said_just_before_the_end_is_heard(postgres_address: str, there: PostgresDatabase) -> None:
-    """As by a command of an operator, which has nothing else to do."""
+    """Publish immediately before the end, as an operator's command does."""
     abroad = Subscriber(there)
     short_lived = PostgresDatabase(postgres_address)
     tell(short_lived, "last")

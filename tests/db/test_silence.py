@@ -1,4 +1,4 @@
-"""A PostgreSQL that stands still: callers are told in time, the catalogue is served, and it goes on by itself."""
+"""Suspended PostgreSQL: requests are refused in time, the catalogue is served, and service resumes by itself."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_catalogue_is_served_while_the_database_is_silent(own_server: Postgr
 def test_the_catalogue_is_copied_before_anybody_is_served_and_soon_again_if_that_failed(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One statement may fail by itself, as with a lock that somebody holds for too long."""
+    """Fail a single statement, as a lock timeout would."""
     monkeypatch.setattr(memory_copy, "REFRESH_SECONDS", 3600.0)
     database = PostgresDatabase(postgres_server.address(postgres_server.create()))
 

@@ -1,4 +1,4 @@
-"""The tally: counts that stay exact, whatever happens to the rows."""
+"""Tally: counts that stay exact under all changes of rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def counted(db: Session) -> dict[tuple[int, int], int]:
 
 
 def real(db: Session) -> dict[tuple[int, int], int]:
-    """What a count of the rows themselves gives."""
+    """Return the counts of the rows themselves."""
     counts: Counter[tuple[int, int]] = Counter()
     for owner, number in db.raw("SELECT account_id, id FROM tag").fetchall():
         counts[owner, number >> BLOCK_BITS] += 1
@@ -36,7 +36,7 @@ def real(db: Session) -> dict[tuple[int, int], int]:
 
 
 def shake(db: Session, owners: list[int], rng: random.Random, ids: set[int]) -> None:
-    """One random change: some rows come, some go, some change hands."""
+    """Apply a random change: insert rows, delete rows, or change their owner."""
     choice = rng.randrange(4)
     if choice < 2 or not ids:
         for number in rng.sample(range(1, SPAN), 20):

@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, told of only once they are there, several together where there is one writer."""
+"""Transactions: atomic, signalled after the commit, and grouped where there is a single writer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE = query(select(meta.meta.c.name).where(meta.meta.c.name == bindparam("name"
 
 
 class Given(Exception):
-    """What a write is given up with."""
+    """Error that aborts a write."""
 
 
 def names(database: Database) -> list[str]:
@@ -48,7 +48,7 @@ def listening(database: Database) -> Iterator[list[str]]:
 
 
 def elsewhere(database: Database) -> list[str]:
-    """What another thread sees at this moment."""
+    """Return the rows that another thread sees now."""
     seen: list[list[str]] = []
     thread = threading.Thread(target=lambda: seen.append(names(database)))
     thread.start()
@@ -71,7 +71,7 @@ def test_a_write_that_is_given_up_leaves_no_trace_and_no_word(database: Database
     with listening(database) as topics, pytest.raises(Given):
         add(database, "one", give_up=True)
     assert (topics, names(database)) == ([], [])
-    add(database, "two")  # and nobody is left waiting
+    add(database, "two")  # the lock is free again
     assert names(database) == ["two"]
 
 
@@ -216,7 +216,7 @@ def test_a_database_on_a_full_disk_is_not_said_to_be_damaged() -> None:
 
 
 class Broken:
-    """A connection that fails at one statement."""
+    """A connection that fails at a given statement."""
 
     def __init__(self, real: apsw.Connection, at: str, error: BaseException) -> None:
         self._real, self._at, self._error = real, at, error
@@ -241,7 +241,7 @@ def test_whatever_goes_wrong_the_next_one_gets_a_turn(
         with pytest.raises(Unavailable if at != "ROLLBACK" and isinstance(error, apsw.FullError) else type(error)):
             add(sqlite_database, "lost", give_up=at == "ROLLBACK")
     assert not sqlite_database._writer_lock.locked()
-    if sqlite_database._writer.in_transaction:  # what could not be taken back
+    if sqlite_database._writer.in_transaction:  # a failed rollback
         sqlite_database._writer.execute("ROLLBACK")
     add(sqlite_database, "kept")
     assert names(sqlite_database) == ["kept"]
@@ -256,7 +256,7 @@ def test_a_transaction_that_was_given_up_unnoticed_leaves_no_trace(sqlite_databa
         with sqlite_database.write() as db:
             db.insert(meta.meta, name="early", value=1)
             db.deferred_writes["last"] = Last()
-            db.raw("ROLLBACK")  # as SQLite does by itself when the disk is full
+            db.raw("ROLLBACK")  # like SQLite itself when the disk is full
 
     with pytest.raises(Unavailable):
         carried_on()
@@ -292,7 +292,7 @@ def test_a_commit_that_fails_makes_all_parts_unavailable(
 
 
 def _waits_for_the_disk(database: Database) -> bool:
-    """Of a write that this thread makes now."""
+    """True if a write of this thread waits for the disk."""
     with database.write() as db:
         if db.dialect == "sqlite":
             return bool(db.raw("PRAGMA synchronous").fetchone()[0] == 2)

@@ -24,7 +24,7 @@ FOLDERS = {
     "cache": "/var/cache/libvirt",
     "logs": "/var/log/libvirt",
 }
-"""Where the system daemon keeps things, by the folder of ours that stands there instead."""
+"""Folders of the system daemon, by the test folder that replaces each."""
 NAMES = {
     "passwd": "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin\n",
     "group": "libvirt-qemu:x:64055:\nkvm:x:64056:\nlibvirt:x:64057:\n",
@@ -64,11 +64,11 @@ while True:
     router.sendto(advertisement, ("ff02::1", 0, 0, card))
     time.sleep(1)
 """
-"""A router's word of which IPv6 network this is."""
+"""Router advertisement of the IPv6 network."""
 
 
 class BridgedDaemons(Daemons):
-    """One host, with a bridge. ``outside`` is another machine on the same bridge, and the way out for its guests."""
+    """A host with a bridge. ``outside`` is another machine on the bridge and the gateway of the guests."""
 
     def __init__(self, folder: Path, regions: tuple[str, ...], each: int) -> None:
         name = f"crofter-{os.getpid()}-{folder.parent.name}"
@@ -106,7 +106,7 @@ class BridgedDaemons(Daemons):
         self.volumes(self.regions[number]).mkdir(exist_ok=True)
         (home / "etc/libvirtd.conf").write_text(SETTINGS.format(number=1, home=home))
         (home / "etc/qemu.conf").write_text(QEMU_SETTINGS)
-        # It asks for these, also where it is told to use others; the package that makes them starts a daemon as well.
+        # Needed even when other accounts are configured; the package that creates them starts a daemon as well.
         for name, line in NAMES.items():
             (home / name).write_text(Path("/etc", name).read_text() + line)
 
@@ -116,8 +116,8 @@ class BridgedDaemons(Daemons):
             Path(path).mkdir(parents=True, exist_ok=True)
         places = FOLDERS | {name: f"/etc/{name}" for name in NAMES}
         mounts = "; ".join(f"mount --bind {home}/{name} {path}" for name, path in places.items())
-        # It sets up the bridge of its own network through /sys, which shows the cards of whoever mounted it.
-        # Its PID file would be in /run itself, where a second one of these would refuse to start.
+        # The daemon configures the bridge through /sys, which shows the network namespace of its mount. The PID file
+        # must not be in /run, where a second daemon would refuse to start.
         daemon = f"/usr/sbin/libvirtd --pid-file {home}/libvirtd.pid"
         script = f"set -e; mount -t sysfs sys /sys; {DEVICES.format(home=home)} {mounts}; exec {daemon}"
         return subprocess.Popen(
@@ -196,7 +196,7 @@ class Outside:
 
 
 class BridgedCloud(RealCloud):
-    """One host whose machines are on a bridge, and whose region has addresses of its own."""
+    """A host with machines on a bridge, in a region with its own addresses."""
 
     daemons: BridgedDaemons
 
@@ -247,7 +247,7 @@ def python(network: str, program: str, *arguments: str) -> subprocess.Popen[str]
 
 
 def until_last(listener: subprocess.Popen[str], last: str) -> Iterator[bytes]:
-    """What a listener has heard, up to a frame that ends so."""
+    """Yield the frames of a listener up to the one with this ending."""
     assert listener.stdout is not None
     patience = threading.Timer(60, listener.kill)
     patience.start()

@@ -14,7 +14,7 @@ Check = Callable[[DriverCase], None]
 
 
 def _checks() -> dict[str, Check]:
-    """Every public function of the modules, once, or once for each verb where it asks for one."""
+    """Return every public check of the modules, parametrised by verb where a check takes one."""
     checks: dict[str, Check] = {}
     for module in (repeating, fencing, power, disks, fleet, volumes, images, serial):
         for name, function in inspect.getmembers(module, inspect.isfunction):

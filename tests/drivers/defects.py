@@ -50,7 +50,7 @@ class _Restarts(Ledger):
 
 class _Unfenced(Ledger):
     def admit(self, document: type[D], known: Entry[D] | None, order: Order) -> None:
-        """Everybody may."""
+        """Admit every order."""
 
 
 class _KnowsNoFollowers(Ledger):
@@ -86,7 +86,7 @@ class _HoldsNothing(Ledger):
 
 
 def _number(driver: SimulatedHypervisor) -> int:
-    """Of each driver its own; an ``id`` is given again once the driver that had it is gone."""
+    """Return a number of the driver; ``id()`` is reused after a driver is deleted."""
     return int(vars(driver).setdefault("number", next(_fresh)))
 
 
@@ -355,7 +355,7 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ("hides its blind spots", HidesItsBlindSpots, "a_list_tells_which_hosts_it_could_not_see"),
     )
 }
-"""Each with the check that has to catch it."""
+"""Defects, each with the check that must detect it."""
 
 RACING = _with_ledger("HoldsNothing", _HoldsNothing)
 """Looks and then writes, and leaves others time in between. SQLite's one writer hides it."""

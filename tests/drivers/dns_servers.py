@@ -99,7 +99,7 @@ class RealServer:
             time.sleep(0.1)
 
     def ask(self, name: str, kind: str) -> list[str] | None:
-        """What is answered, as text; None if nobody answers, and nothing if the zone is not served."""
+        """Return the response as text; None without a response, empty if the zone is not served."""
         query = dns.message.make_query(name, kind)
         try:
             answer = dns.query.udp(query, "127.0.0.1", port=self.port, timeout=1.0)
@@ -127,7 +127,7 @@ def stranger(behaviour: Behaviour) -> Iterator[str]:
                 (length,) = struct.unpack("!H", self.request.recv(2))
                 behaviour(self.request, dns.message.from_wire(self.request.recv(length)))
             except (OSError, struct.error):
-                pass  # whoever asked has hung up
+                pass  # the client has disconnected
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

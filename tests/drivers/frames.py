@@ -33,7 +33,7 @@ def ip(mac: str, source: str, name: str, ports: tuple[int, int] = (4000, 4000)) 
 
 
 def ip6(mac: str, source: str, name: str, message: int | None = None) -> bytes:
-    """UDP, or a message of ICMP, to everybody on the wire."""
+    """Return a UDP packet, or an ICMP message, to all hosts on the network."""
     payload = udp(name, (4000, 4000)) if message is None else struct.pack("!BBHI", message, 0, 0, 0)
     head = struct.pack("!IHBB", 6 << 28, len(payload) + len(name), UDP if message is None else ICMP6, 255)
     addresses = ipaddress.IPv6Address(source).packed + ipaddress.IPv6Address("ff02::1").packed
@@ -41,7 +41,7 @@ def ip6(mac: str, source: str, name: str, message: int | None = None) -> bytes:
 
 
 def arp(mac: str, source: str, name: str) -> bytes:
-    """Who has this address? The asker says which one is its own, and others believe it."""
+    """Return an ARP request, whose sender address other hosts store."""
     own = bytes.fromhex(mac.replace(":", "")) + socket.inet_aton(source)
     return ethernet(mac, ARP, struct.pack("!HHBBH", 1, IP, 6, 4, 1) + own + bytes(6) + socket.inet_aton(source), name)
 

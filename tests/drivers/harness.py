@@ -1,4 +1,4 @@
-"""What the contract's checks need of a driver under test, and the tools they share."""
+"""Interface of a driver under test, and tools of the contract's checks."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class DriverHarness(Protocol):
 
     regions: tuple[str, str]
     counts_traffic: bool
-    """Whether bytes are counted: not on a network that QEMU makes up for a user without privileges."""
+    """True if traffic is counted: not on QEMU's user network."""
     is_exact: bool
-    """Whether all is done at the foreseen moment and to the last byte: real machines take what they need."""
+    """True if work ends at the predicted moment with exact results: real machines vary."""
 
     def start(self) -> Hypervisor:
         """A new driver object on the same store, as after a crash of the old one."""
 
     def wait(self, seconds: float) -> None: ...
     def content(self, disk: DiskRef | VolumeRef) -> str:
-        """A fingerprint of all bytes of a disk or volume that nobody uses."""
+        """Return a fingerprint of an idle disk or volume."""
 
     def shut_down_inside(self, domain: DomainRef) -> None: ...
     def kill(self, domain: DomainRef) -> None: ...
@@ -80,7 +80,7 @@ class Machine(Struct, frozen=True):
 
 
 class DriverCase:
-    """One check's corner of the world: numbers nobody else uses, and orders for them."""
+    """Numbers and orders of a check, disjoint from those of other checks."""
 
     def __init__(self, harness: DriverHarness) -> None:
         self.harness = harness
@@ -178,7 +178,7 @@ class DriverCase:
         return self.driver.observe(domain).power
 
     def picture(self) -> tuple[Inventory, tuple[Seen, ...]]:
-        """All that can be seen of the world, to compare with how it looks later."""
+        """Return the observable state, for comparison with a later one."""
         inventory = self.driver.list()
         domains = tuple(self.driver.observe(ref) for ref in inventory.domains)
         disks = tuple(self.driver.observe(ref) for ref in inventory.disks)

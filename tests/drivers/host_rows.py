@@ -12,7 +12,7 @@ PLENTY = 10_000_000
 def add_host(
     db: Session, number: int, region: str, *, uri: str, pool: str, volumes: str, architecture: str, emulation: bool
 ) -> None:
-    """One that is up, with more of everything than any test needs."""
+    """Insert a host that is up, with more resources than any test needs."""
     db.insert(
         tables.host,
         id=number,

@@ -33,7 +33,7 @@ class Interrupter:
         self._at, self._how = 0, "dies"
         self._dead: set[threading.Thread] = set()
         self.calls: list[str] = []
-        """What jobs have asked for since it was armed."""
+        """Calls of jobs since the interruption was armed."""
 
     def arm(self, at: int, how: How) -> None:
         """From here on the call with this number, counted from one, is not carried out."""
@@ -58,7 +58,7 @@ class Interrupter:
         if not self._at or not thread.name.startswith(JOBS):
             return
         if self.calls and self.calls[-1] == call:
-            return  # somebody waits, and asks the same again and again: how often is chance
+            return  # polling: the number of calls varies
         self.calls.append(call)
         if len(self.calls) != self._at:
             return
@@ -69,7 +69,7 @@ class Interrupter:
 
 
 class Watched:
-    """An object of libvirt whose calls are told of first; so are those of all objects that it gives out."""
+    """A libvirt object whose calls are recorded first, as are those of the objects that it returns."""
 
     def __init__(self, inner: Any, interrupter: Interrupter) -> None:
         self._inner, self._interrupter = inner, interrupter
@@ -125,7 +125,7 @@ def dies(case: DriverCase, interrupter: Interrupter, verb: Setup, at: int) -> bo
     """
     ordered, order, doomed = verb(case), case.order(), case.harness.start()
     performer = doomed._performer  # type: ignore[attr-defined]
-    performer._beating = True  # it gives no sign of life
+    performer._beating = True  # stops the heartbeat
     interrupter.arm(at, "dies")
     while not ordered.call(doomed, order).done and not interrupter.has_happened:
         for thread in list(performer._threads.values()):

@@ -41,7 +41,7 @@ class HostsOfATest(Protocol):
 
     def write_down(self, database: Database) -> None: ...
     def picture(self, driver: LibvirtHypervisor) -> Any:
-        """All that is on the hosts, in a form that is the same for two worlds in which the same was done."""
+        """Return all objects on the hosts, in a form that is equal after equal work."""
 
 
 class LibvirtCloud(Cloud):
@@ -149,13 +149,13 @@ def counting(cloud: LibvirtCloud, kind: str, step: Step, counts: dict[str, int])
 
 
 def external_steps(kind: str) -> list[Step]:
-    """Those that act on hosts. The others only write rows: their process dies with all of that undone."""
+    """Return the steps that act on hosts. Other steps only write rows, which a crash rolls back."""
     job = next(job for job in JOBS if job.operation.kind == kind)
     return [step for step in job.operation.steps if step.external]
 
 
 def picture(machine: Machine, hosts: HostsOfATest, driver: LibvirtHypervisor) -> dict[str, Any]:
-    """What the owner sees, and what is on the hosts; without times."""
+    """Return the state that the owner and the hosts show, without times."""
     seen: dict[str, Any] = {"hosts": hosts.picture(driver)}
     for path in ("compute/instances", "volumes", "images?page_size=500", "networking/ips", "account/events"):
         data = machine.owner.get(f"/v4/{path}").json()["data"]
@@ -178,7 +178,7 @@ def _comparable(value: Any) -> Any:
 
 
 def differences(seen: Any, expected: Any, where: str = "") -> list[str]:
-    """What is otherwise, each by its place."""
+    """Return the differences by position."""
     if isinstance(seen, dict) and isinstance(expected, dict):
         names: list[Any] = sorted(seen.keys() | expected.keys())
         pairs = [(name, seen.get(name), expected.get(name)) for name in names]

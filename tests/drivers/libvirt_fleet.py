@@ -129,7 +129,7 @@ class Daemons:
                 time.sleep(0.05)
 
     def unplug(self, number: int) -> None:
-        """kill -9 of the daemon; its machines run on."""
+        """Kill the daemon with SIGKILL; its machines continue."""
         running = self._processes[number]
         if running.poll() is None:
             running.kill()
@@ -149,7 +149,7 @@ class Daemons:
         raise AssertionError(f"no host has the machine {ending}")
 
     def went_off_itself(self, ending: str) -> bool:
-        """Whether the guest of the machine whose name ends so has shut down, and did not lose its power."""
+        """True if the guest of the machine shut down by itself and did not lose its power."""
         connection = virt.open(self.uri(self.host_of(ending)))
         states = [domain.state() for domain in connection.listAllDomains() if domain.name().endswith(ending)]
         connection.close()
@@ -207,7 +207,7 @@ def import_tiny(media: Path, image: str = "debian12") -> None:
 
 
 def fingerprint(path: Path) -> str:
-    """Of what a guest would read, whatever way it is stored; unwritten and zero are the same."""
+    """Return a fingerprint of the data that a guest reads; unwritten blocks equal zeros."""
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder, "raw")
         command = ["qemu-img", "convert", "-U", "-f", "qcow2", "-O", "raw", "-S", "4k", str(path), str(raw)]

@@ -65,7 +65,7 @@ class LibvirtHarness:
             try:
                 guest.shutdown()
             except LibvirtError:
-                pass  # it is still booting
+                pass  # still booting
             for _ in range(10):
                 if not guest.isActive():
                     return

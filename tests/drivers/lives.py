@@ -18,7 +18,7 @@ STEPS = ("disk", "size", "seed", "domain", "gone")
 
 def create_store(database: Database) -> None:
     """Only the driver's own tables: it needs nothing else of the server."""
-    from crofter.db.schema_changes import engine_for  # takes its time, and whoever only works needs none
+    from crofter.db.schema_changes import engine_for  # slow import, not needed by workers
 
     engine = engine_for(database)
     made = [tables.thing, tables.work, tables.read_count, tables.change, tables.setting]
@@ -34,7 +34,7 @@ def open_driver(address: str) -> tuple[Database, SimulatedHypervisor]:
 
 
 def life(driver: SimulatedHypervisor, number: int, fence: int) -> None:
-    """The same orders in every process: whoever comes second finds the work of the first."""
+    """Send the same orders in every process: later processes find the work of the first."""
     host = driver.place(REGIONS[0], number, DomainSpec(1, 1024))
     orders = {step: Order(number, step, fence, "test") for step in STEPS}
     disk, spare, domain = DiskRef(host, 2 * number), DiskRef(host, 2 * number + 1), DomainRef(host, number)

@@ -17,7 +17,7 @@ class _ChargesTwice(Wired):
 
 
 class _ForgetsTheKey(Wired):
-    """Remembers it as long as the process lives."""
+    """Forgets keys when the process ends."""
 
     _known: dict[str, Outcome]
 
@@ -58,7 +58,7 @@ class _TakesUnknownForDeclined(Wired):
 
 
 class _SaysItIsOff(Wired):
-    """Without doing anything about it."""
+    """Reports a cancellation without doing it."""
 
     def call_off(self, key: str) -> Outcome:
         return super().find(key) or Outcome(paid=False)

@@ -1,4 +1,4 @@
-"""What the checks of a payment gateway need: connections, cards, a wire that can be cut, and the bank's own books."""
+"""Tools for the checks of a payment gateway: connections, cards, an interruptible wire, and the bank's ledger."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bank(Protocol):
         """Cents that were really taken from a customer, by the bank's own books; in any order."""
 
     def losing(self, what: Loss) -> AbstractContextManager[None]:
-        """While this lasts, whatever drivers send does not arrive, or is done and its answer is lost."""
+        """Lose requests or responses of the drivers during the block."""
 
 
 class Wired(SimulatedGateway):

@@ -1,4 +1,4 @@
-"""Whether this machine can run real machines for tests. Imports nothing that may not be installed."""
+"""Detection of the requirements for real machines. Imports no optional packages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEBIAN = Path("/usr/lib/python3/dist-packages")
 
 @cache
 def why_not() -> str | None:
-    """What is missing, or None."""
+    """Return the missing requirements, or None."""
     for tool in ("libvirtd", f"qemu-system-{os.uname().machine}", "qemu-img", "ssh", "ssh-keygen", "sshpass"):
         if shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin") is None:
             return f"there is no {tool} (tools/real.sh installs it, on Debian and as root)"
@@ -32,7 +32,7 @@ def why_not() -> str | None:
 
 @cache
 def why_no_bridge() -> str | None:
-    """What is missing for a bridge, or None."""
+    """Return the missing requirements of a bridge, or None."""
     if os.getuid() != 0:
         return "a bridge needs root"
     for tool in BRIDGING:
@@ -52,7 +52,7 @@ def why_no_bridge() -> str | None:
 
 @cache
 def why_no_vlans() -> str | None:
-    """What is missing for VLANs on a bridge, or None."""
+    """Return the missing requirements of VLANs on a bridge, or None."""
     output = subprocess.run(["/usr/sbin/libvirtd", "--version"], capture_output=True, text=True).stdout
     version = output.split()[-1] if output else "0"
     if int(version.partition(".")[0]) < 11:

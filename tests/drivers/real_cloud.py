@@ -20,17 +20,16 @@ from tests.served import CROFTER, TOKEN, Process, environment
 
 PASSWORD = "correct-Horse-7-battery"
 PORTS = 5
-"""Of each host. Two of a region that move a machine from one to the other both have its port for a while."""
+"""Ports per host. Two hosts of a region share a machine's port during its move."""
 OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=60")
 PATIENCE = 400.0
 """Seconds. What takes half a minute here takes several where the processors have other work."""
 
 
 def answers(port: int, patience: float = 5) -> bool:
-    """Whether a guest's SSH does, asked without a process, which would take a processor from the guest.
+    """True if the guest's SSH responds, checked without a process, which would take CPU time from the guest.
 
-    QEMU takes the connection before there is a guest to answer it, and is slow to offer it again: whoever has little
-    patience and asks often knows sooner.
+    QEMU accepts the connection before the guest is ready, and retries slowly: frequent short attempts are faster.
     """
     try:
         with socket.create_connection(("127.0.0.1", port), patience) as connection:
@@ -103,7 +102,7 @@ class RealCloud:
             self.admin("hosts", "add", region, self.daemons.uri(number), *words)
 
     def network(self, number: int) -> tuple[str, ...]:
-        """Of a host, in the words of the command that adds it."""
+        """Return the network options of a host for the command that adds it."""
         return "--forward", str(self.forward(number))
 
     def forward(self, host: int) -> int:
@@ -139,7 +138,7 @@ class RealCloud:
         self.daemons.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # ---- what somebody with an account does -------------------------------------------------------------------------
+    # calls of a user
 
     def call(self, method: str, path: str, **body: Any) -> Any:
         answer = self.client.request(method, f"/v4/compute/instances{path}", json=body or None)
@@ -161,7 +160,7 @@ class RealCloud:
             time.sleep(0.2)
 
     def create(self, label: str, **more: Any) -> Any:
-        """Order the smallest instance in the first region, for whoever has the key or knows the password."""
+        """Create the smallest instance in the first region, with a key or a password."""
         wanted = {
             "region": self.first_region,
             "type": "g6-nanode-1",
@@ -176,14 +175,14 @@ class RealCloud:
         return status
 
     def settled(self, number: int, status: str = "running") -> None:
-        """Nothing is under way any more, and the instance is so."""
+        """Wait until all work has ended and check the status."""
         passing = ("scheduled", "started")
         self.until(
             lambda: not any(event["status"] in passing for event in self.events()) and self.status(number) == status
         )
 
     def ssh(self, number: int, command: str, *, password: str | None = None) -> str:
-        """What a command prints inside the guest, as soon as it lets us in."""
+        """Return the output of a command inside the guest, waiting for SSH."""
         words = self.sign_in(number, password)
         ends = time.monotonic() + PATIENCE
         while True:
@@ -196,11 +195,11 @@ class RealCloud:
             time.sleep(0.2)
 
     def listens(self, number: int) -> bool:
-        """Whether it is worth trying to sign in."""
+        """True if the guest's SSH port responds."""
         return answers(self.port(number))
 
     def lets_in(self, number: int, password: str) -> bool:
-        """Whether a guest that is up takes this password."""
+        """True if a running guest accepts this password."""
         return subprocess.run([*self.sign_in(number, password), "true"], capture_output=True).returncode == 0
 
     def sign_in(self, number: int, password: str | None) -> list[str]:

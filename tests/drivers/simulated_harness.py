@@ -1,4 +1,4 @@
-"""The simulated hypervisor under test, with a clock that stands still unless it is moved."""
+"""The simulated hypervisor under test, with a frozen clock."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ class SimulatedHarness:
         self._hand.faults.maintenance(host, begins=begins)
 
     def stalled(self, driver: Any, check: int) -> AbstractContextManager[Any]:
-        """Its work is a row, at which nobody stands."""
+        """Return immediately: simulated work has no thread that could stall."""
         return nullcontext()

@@ -1,4 +1,4 @@
-"""A process that stands still in the middle of a job, and goes on when another one has taken the job over."""
+"""Process that is suspended during a job and resumes after another process took the job over."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LONGEST = 60.0
 
 
 class Stalled:
-    """One driver whose jobs stop at a check, and give no sign of life from then on."""
+    """A driver whose jobs stop at a check, without further heartbeats."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()
-        """Set when a job stands still."""
+        """Set when a job has stopped."""
         self.go_on = threading.Event()
 
 
@@ -39,7 +39,7 @@ def stalled(database: Database, driver: Any, check: int) -> Iterator[Stalled]:
         look(number)
 
     def begin(*parts: Any, **options: Any) -> Any:
-        """Returns when the job stands still or is over, so that nobody has to guess how long that takes."""
+        """Return when the job has stopped or ended, so that tests need no delays."""
         thread = start(*parts, **options)
         while thread.is_alive() and not held.reached.is_set():
             held.reached.wait(0.02)

@@ -65,7 +65,7 @@ class Fleet:
         return perform(self.store, Task(verb, document, ref, order, plan, creates=True))  # type: ignore[arg-type]
 
     def create(self, number: int) -> str:
-        """As an operation does it: a place is looked for, and then taken."""
+        """Create as an operation does: find a host, then use it."""
         try:
             self.define(self.place(number), number)
             return "placed"
@@ -115,7 +115,7 @@ def test_of_eight_machines_at_once_three_get_onto_a_host_for_three(store: Databa
 def test_of_two_hosts_none_gets_more_than_it_has_space_for(store: Database) -> None:
     fleet = Fleet(store, 2 * MACHINE.memory, MACHINE.memory)
     outcomes = _all(fleet.create)
-    for _ in range(CREATES):  # whoever was not quick enough may ask again
+    for _ in range(CREATES):  # slow clients retry
         outcomes = [
             fleet.create(number) if outcome != "placed" else outcome for number, outcome in enumerate(outcomes, 1)
         ]
@@ -141,7 +141,7 @@ def test_the_test_would_see_a_host_that_is_not_locked(
     postgres_store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unlocked(_ledger: HostLedger, _hosts: Iterable[int]) -> None:
-        """Everybody may count at the same time."""
+        """Lock no hosts."""
 
     monkeypatch.setattr(HostLedger, "lock_hosts", unlocked)
 
@@ -149,4 +149,4 @@ def test_the_test_would_see_a_host_that_is_not_locked(
         fleet = Fleet(postgres_store, FITTING * MACHINE.memory)
         return bool(_all(fleet.create).count("placed") > FITTING)
 
-    assert any(too_many() for _ in range(20))  # they need not meet each time that they could
+    assert any(too_many() for _ in range(20))  # the race need not occur in each round

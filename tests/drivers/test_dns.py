@@ -1,4 +1,4 @@
-"""What every driver of name servers promises, held against each; and real name servers that serve what is written."""
+"""The contract of name server drivers, checked for each driver; and real name servers that serve the files."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_command_gets_nothing_of_the_server(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_crash_at_any_moment_leaves_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever rename does not happen: what is there is the old zone or the new one, and a repetition completes it."""
+    """Fail at each rename: the old or the new zone is complete, and a repetition finishes the work."""
     real = Path.replace
     for crash_at in range(2):
         folder = tmp_path / str(crash_at)

@@ -1,4 +1,4 @@
-"""Copies of disks: of running machines, and how often it is asked whether they are still wanted. On hosts in memory."""
+"""Copies of disks of running machines, and their cancellation checks. On hosts in memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_two_disks_of_a_running_machine_are_copied_one_after_the_other(
             second.set()
 
     def end(_name: str) -> None:
-        second.wait(0.3)  # whoever does not wait has begun by then
+        second.wait(0.3)  # a defect would have begun by then
         steps.append("ends")
 
     host.hooks |= {"backupBegin": begin, "jobStats": end}

@@ -26,7 +26,7 @@ def disk(fake_case: DriverCase) -> DiskRef:
 
 @pytest.fixture
 def host(fake_harness: FakeHarness, disk: DiskRef) -> FakeHost:
-    """That of the disk, of which nothing has been asked yet."""
+    """Return the disk's host, without calls so far."""
     made = fake_harness.host(disk.host)
     made.calls.clear()
     return made
@@ -48,7 +48,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def failure(case: DriverCase, disk: DiskRef) -> str | None:
-    """Of making the disk larger, which takes a helper system."""
+    """Return the failure of enlarging the disk, which uses a helper system."""
     order = case.order(action="disk_resize")
     return case.finish(lambda: case.driver.ensure_size(disk, 6000, order)).failure
 
@@ -112,7 +112,7 @@ def test_what_libvirt_refuses_is_not_taken_for_a_halt(fake_case: DriverCase, dis
 
 
 def test_the_helper_of_a_successor_is_not_ended(fake_case: DriverCase, disk: DiskRef, host: FakeHost) -> None:
-    """It has the name of this one: whoever takes a job over ends its helper, and starts another."""
+    """Keep the name: the process that takes over a job ends its helper and starts another."""
     host.halting_helpers = ["booting"]
     left: list[bool] = []
 
@@ -123,7 +123,7 @@ def test_the_helper_of_a_successor_is_not_ended(fake_case: DriverCase, disk: Dis
         in_daemon_thread(lambda: look_later(halted, own))
 
     def look_later(halted: FakeDomain, own: str) -> None:
-        eventually(lambda: len(host.called("lookupByUUIDString")) > 1)  # it was not there, and is looked for again
+        eventually(lambda: len(host.called("lookupByUUIDString")) > 1)  # not found, and searched again
         left.append(halted.running is not None)
         halted.described = own
 

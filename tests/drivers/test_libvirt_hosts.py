@@ -96,7 +96,7 @@ def test_all_who_wait_for_a_silent_host_wait_together(monkeypatch: pytest.Monkey
     with pytest.raises(Unreachable):
         connection.get(0.01)
     assert opened.wait(PATIENCE)
-    connection._since -= 100  # they have waited for so long already
+    connection._since -= 100  # simulates a long wait
     waited: list[float | None] = []
     trying: Any = connection._trying
     monkeypatch.setattr(trying, "result", lambda left: waited.append(left) or _late())
@@ -110,7 +110,7 @@ def _late() -> None:
     raise TimeoutError
 
 
-# ---- what machines use ----------------------------------------------------------------------------------------------
+# usage of machines
 
 
 def samples(harness: FakeHarness, domain: int, moments: list[int]) -> None:

@@ -206,7 +206,7 @@ def test_a_job_waits_for_the_store_before_it_begins(
 
 
 def test_a_job_waits_until_a_copy_for_a_dead_process_is_over(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
-    """The daemon goes on copying for it, and lets nobody delete the volume meanwhile."""
+    """Wait for the daemon: it continues the copy, and refuses to delete the volume meanwhile."""
     ref, order = DiskRef(fake_case.host(), fake_case.number()), fake_case.order()
     spec, tried = DiskSpec(100, "raw"), []
     fake_case.done(lambda: fake_case.driver.ensure_disk(ref, spec, Empty(), order))

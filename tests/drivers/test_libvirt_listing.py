@@ -1,4 +1,4 @@
-"""What is really on hosts, and what must not be taken for something else. On hosts in memory."""
+"""Listing of objects on hosts, and lookalikes that must be ignored. On hosts in memory."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Move:
         return seen.ref.host, seen.power
 
     def running_on(self) -> list[int]:
-        """The hosts on which it really runs."""
+        """Return the hosts on which the machine runs."""
         name = self._harness.hand.hosts_client.names.domain(self.machine.domain.id)
         running = virt.VIR_DOMAIN_RUNNING
         both = ((self.number, self.source), (self.to, self.target))
@@ -171,7 +171,7 @@ def test_a_move_whose_process_died_when_it_had_arrived_is_only_tidied_up(
 def test_a_machine_that_stands_still_between_two_hosts_goes_on(
     move: Move, fake_case: DriverCase, fake_harness: FakeHarness
 ) -> None:
-    """libvirt leaves it so where the process dies that was to tell the one host that the other has it."""
+    """Continue after a process died before confirming the migration: libvirt leaves the machine so."""
     fake_harness.domain(move.machine.domain).now = (virt.VIR_DOMAIN_PAUSED, virt.VIR_DOMAIN_PAUSED_MIGRATION)
     move.source.calls.clear()
     fake_case.done(move.call)
@@ -182,7 +182,7 @@ def test_a_machine_that_stands_still_between_two_hosts_goes_on(
 def test_a_machine_that_has_moved_too_late_is_brought_back(
     move: Move, fake_case: DriverCase, fake_harness: FakeHarness
 ) -> None:
-    """Between the last look at the ledger and the call any time may pass, and somebody else order something."""
+    """Order something else between the last check of the ledger and the call."""
     order = fake_case.order()
     spec = replace(move.machine.spec, memory=1024)
 

@@ -110,7 +110,7 @@ def _help(subject: File, script: str) -> str:
     return "rc=0\n"
 
 
-# ---- what is done ----------------------------------------------------------------------------------------------------
+# orders
 
 
 def _power_is_lost(machine: Machine) -> Response:
@@ -123,7 +123,7 @@ def _power_is_lost(machine: Machine) -> Response:
 
 
 def _maintenance_is_due(machine: Machine) -> Response:
-    """As the operator schedules it, at the moment that has just come: the clock of real machines cannot be moved."""
+    """Schedule a maintenance that is due now: the clock of real machines cannot be advanced."""
     with machine.cloud.runtime.database.write() as db:
         ctx = Context(machine.cloud.runtime, db)
         maintenance.schedule(ctx, instances.get_unscoped(ctx, machine.id), "reboot", ctx.now, "New kernel")
@@ -159,7 +159,7 @@ SLICE = (
 
 
 class Trial:
-    """One operation after another, each in a cloud of its own."""
+    """A series of operations, each in a cloud of its own."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self._folder, self._patch, self._numbers = folder, patch, count(1)
@@ -289,7 +289,7 @@ CHAIN = (
     ("compute_migrate_datacenter", "move"),
     ("compute_delete", "erase"),
 )
-"""All of the life of one instance, and a step of each operation; creation comes before."""
+"""The life of an instance with a step of each operation, after its creation."""
 
 
 class RealHosts:

@@ -16,7 +16,7 @@ from tests.drivers.harness import DriverCase, Machine
 
 
 class BrokenOff(Exception):
-    """Somebody has pressed Ctrl-C."""
+    """The operator has pressed Ctrl-C."""
 
 
 def two_machines(case: DriverCase) -> tuple[Machine, Machine]:

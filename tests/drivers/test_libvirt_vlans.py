@@ -57,7 +57,7 @@ def test_their_cards_are_on_a_network_that_makes_the_bridge_tell_tags_apart(
     assert network.bridge == {"name": "br0", "macTableManager": "libvirt"}
     assert network.on
     assert network.comes_on_with_its_host
-    network.on = False  # as after a restart at which it found no bridge
+    network.on = False  # simulates a restart without the bridge
     fake_case.shut_down(machine.domain)
     fake_case.boot(machine.domain)
     assert network.on
@@ -142,7 +142,7 @@ def test_a_machine_leaves_its_vlan_behind_where_there_is_none(fake_case: DriverC
 
 
 def test_tags_of_machines_on_a_lost_host_are_not_given_anew(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
-    """Whoever declared it lost may have been wrong."""
+    """Keep the tags: the declaration of the loss may have been wrong."""
     bridge(fake_harness, "100-100")
     lost = on_vlans(fake_case, 7).domain.host
     fake_harness.unplug(lost)

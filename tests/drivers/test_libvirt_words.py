@@ -1,4 +1,4 @@
-"""What libvirt and the helper system are told, without either of them: nothing of a tenant is ever a word of it."""
+"""Texts for libvirt and the helper system: user input is never code in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the network helper writes into guests, in the words of each system that may be there."""
+"""Files that the network helper writes into guests, for each system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every payment gateway promises, held against the simulated one on both databases."""
+"""The contract of payment gateways, checked for the simulated one on both databases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_suite_catches_a_gateway_that(sqlite_database: Database, defect: str
     CHECKS[check](SimulatedBank(sqlite_database))
 
 
-# ---- of the simulated one alone -------------------------------------------------------------------------------------
+# simulated gateway only
 
 
 @pytest.mark.parametrize(

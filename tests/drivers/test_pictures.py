@@ -55,7 +55,7 @@ def taken_over(code: str, *, confined: bool) -> subprocess.CompletedProcess[str]
         ("socket.socket()", "Too many open files", True),
         ("os.fork() or os._exit(0)", "BlockingIOError", True),
         ("threading.Thread(target=int).start()", "can't start new thread", True),
-        ("bytearray(2 << 30)", "MemoryError", False),  # the machine of whoever runs this may not have that much
+        ("bytearray(2 << 30)", "MemoryError", False),  # the machine may have less memory
     ],
 )
 def test_who_takes_over_the_decoder_has_nothing(code: str, complaint: str, tried_unconfined: bool) -> None:

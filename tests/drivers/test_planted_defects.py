@@ -12,7 +12,7 @@ from tests.drivers.harness import DriverCase
 from tests.drivers.simulated_harness import SimulatedHarness
 
 CAUGHT = (AssertionError, pytest.fail.Exception)
-"""What a check says when it has seen something wrong; any other error would be luck."""
+"""Exceptions of a check that detected a defect; other errors would be luck."""
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
@@ -28,7 +28,7 @@ def test_the_suite_catches_a_driver_that_does_not_lock(postgres_store: Database)
         case = DriverCase(SimulatedHarness(postgres_store, RACING))
         try:
             CHECKS["each_verb_ordered_by_two_threads_at_once_is_done_once: running"](case)
-        except (*CAUGHT, Stale, Unreachable):  # one of two who order the same is told that another was first
+        except (*CAUGHT, Stale, Unreachable):  # of two identical orders one may be refused
             return True
         return False
 

@@ -1,4 +1,4 @@
-"""The probe process: what it is given, what it tells, and what becomes of the server when it dies."""
+"""Probe process: input, output, and its death."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_when_it_dies_what_was_asked_is_lost_and_the_next_question_starts_it_aga
 
 
 def test_what_died_with_it_is_not_thought_to_be_under_way(probe_client: ProbeClient) -> None:
-    """Even if the next question comes before its death has been told."""
+    """Probe again before the death was reported."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         port = deaf.getsockname()[1]
         for _ in range(5):

@@ -39,7 +39,7 @@ HONEST = {
     "neighbour6": ip6(MAC, OWN_LINK, "neighbour6", SOLICITATION),
     "alone6": ip6(MAC, "::", "alone6", SOLICITATION),
 }
-"""What a guest needs: its addresses, whether somebody else has them, and who its neighbours are."""
+"""Packets that a guest needs: address assignment, duplicate detection and neighbour discovery."""
 HARMFUL = {
     "card": ip(OTHER_MAC, OWN, "card"),
     "another": ip(MAC, OTHER, "another"),
@@ -52,7 +52,7 @@ HARMFUL = {
     "tagged": tagged(ip(MAC, OWN, "tagged")),
     "unknown": ethernet(MAC, 0x88CC, bytes(40), "unknown"),
 }
-"""What takes another's place: its card or address, the router's, that of who gives out addresses, another network."""
+"""Forged packets: another card or address, the router, the DHCP server, another network."""
 TAP = "guest"
 SEND = """
 import fcntl, struct, sys
@@ -65,7 +65,7 @@ for line in sys.stdin:
 
 
 class Wire(NamedTuple):
-    """A guest's end, another machine's, and libvirt between them."""
+    """The card of a guest, that of another machine, and libvirt between them."""
 
     guest: subprocess.Popen[str]
     other: subprocess.Popen[str]

@@ -21,7 +21,7 @@ if why_not() is None:
 
 @pytest.fixture
 def real_cloud(request: pytest.FixtureRequest) -> Iterator[RealCloud]:
-    """Of one host in each of two regions, or of two hosts in one."""
+    """Return a cloud with a host in each of two regions, or with two hosts in a region."""
     with RealCloud(short_folder(), *getattr(request, "param", ())) as made:
         yield made
 
@@ -29,7 +29,7 @@ def real_cloud(request: pytest.FixtureRequest) -> Iterator[RealCloud]:
 def test_an_instance_lives_on_real_hosts_whatever_is_killed(real_cloud: RealCloud) -> None:
     created = real_cloud.create("first", backups_enabled=True)
     number = created["id"]
-    # By then images and the helper system are on the host: a part of a file whose upload dies stays for minutes.
+    # Images and the helper system are on the host by then: a partial file of a dead upload stays for minutes.
     real_cloud.until(lambda: any(name.startswith("crofter-") for name in real_cloud.daemons.left()))
     real_cloud.kill_server()
     real_cloud.say("the server was killed while it deployed, and started again")

@@ -1,7 +1,7 @@
-"""Machines on VLANs of a bridge, tried with frames: who is on one hears the others there, and nobody else does.
+"""Machines on VLANs of a bridge, tested with frames: members of a VLAN receive them, other machines do not.
 
-The machines are real ones of libvirt, with nothing to boot: frames are put into their cards through QEMU, and heard
-where the bridge hands them to a card. So no guest has to be waited for.
+The libvirt machines are real but boot nothing: QEMU injects frames into their cards, and the bridge delivers them to
+other cards. So the tests wait for no guest.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if WHY_NOT is None:
 EXPERIMENT = 0x88B5
 """A kind of frame that nothing takes for its own."""
 NO_HEADER = bytes(10)
-"""What stands before a frame for a card of virtio: nothing is left to do by it."""
+"""Empty header of a virtio frame."""
 SEND = """
 import socket, sys
 card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -52,7 +52,7 @@ for line in sys.stdin:
 class Machine(NamedTuple):
     mac: str
     port: str
-    """What the host calls the other end of its card."""
+    """Name of the card's other end on the host."""
     line: socket.socket
 
     def send(self, name: str, tag: int | None = None) -> None:
@@ -135,7 +135,7 @@ def wire() -> Iterator[Wire]:
 
 
 def send(sender: subprocess.Popen[str], name: str) -> None:
-    """It is on the bridge when this returns."""
+    """Send a frame; it is on the bridge at the return."""
     assert sender.stdin is not None
     assert sender.stdout is not None
     sender.stdin.write(ethernet("f2:3c:97:00:00:01", EXPERIMENT, bytes(40), name).hex() + "\n")

@@ -1,4 +1,4 @@
-"""What a simulated system says on its console, and how a stream of libvirt becomes a serial port."""
+"""Console output of a simulated system, and serial ports over libvirt streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.drivers.simulated_harness import NOON
 
 
 def type_into(guest: Guest, typed: bytes) -> str:
-    """What the guest prints in answer."""
+    """Return the output of the guest."""
     return b"".join(guest.typed(character) for character in typed).decode()
 
 
@@ -130,7 +130,7 @@ class Stream:
         raise Virt.libvirtError
 
     def turn(self, more: int = 0) -> bool:
-        """One turn of libvirt's event loop; whether it had anything to tell."""
+        """Run a turn of libvirt's event loop. Return True if it had events."""
         now = more | (1 if self.written or self.over else 0) | (2 if self.space else 0)
         if self.removed or not now & self.asked:
             return False

@@ -1,4 +1,4 @@
-"""What only the simulated hypervisor promises: the pace and the failures that the sandbox sets."""
+"""Behaviour of the simulated hypervisor alone: durations and failures set by the sandbox."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ Spawn = Callable[[str, int], subprocess.Popen[str]]
 
 @pytest.fixture
 def spawn() -> Iterator[Spawn]:
-    """Start a process at work. Whatever the test does, none is left behind."""
+    """Return a function that starts worker processes, all of which end with the test."""
     started: list[subprocess.Popen[str]] = []
 
     def start(address: str, fence: int) -> subprocess.Popen[str]:

@@ -115,7 +115,7 @@ def test_a_listener_on_this_machine_is_never_reached() -> None:
             listening.accept()
         welcome = probe_client.ask([("itself", asked(f"127.0.0.1:{port}", "tcp", allowed=LOOPBACK))])
         assert [answer.ok for answer in probe_client.collect(welcome, 20)[0].values()] == [True]
-        listening.accept()[0].close()  # so it would have been seen
+        listening.accept()[0].close()  # proves that a connection would have been seen
     probe_client.close()
 
 
@@ -239,7 +239,7 @@ def test_addresses_are_judged_by_our_own_list() -> None:
     assert (target.authority, target.path) == ("[2606:2800:220:1:248:1893:25c8:1946]:8080", "/x?y")
 
 
-# What a real server may do
+# behaviour of real servers
 
 
 @contextmanager

@@ -25,17 +25,17 @@ class Served:
         self.client: Client = self._process.client()
 
     def another(self) -> Client:
-        """One more client, for somebody else to use at the same time."""
+        """Return another client for concurrent use."""
         return self._process.client()
 
     def kill(self) -> None:
-        """As a power cut would, for the process."""
+        """Kill the process, as a power cut would."""
         self._process.kill()
         self.client.close()
         self._process.close()
 
     def stop(self) -> int:
-        """Asked politely; the exit status."""
+        """Stop the process with a signal and return its exit status."""
         self.client.close()
         self._process.terminate()
         status = self._process.ended(60)

@@ -22,7 +22,7 @@ class Person:
         self.client: Client = cloud.person(username=username)
 
     def ask(self, method: str, path: str, **body: Any) -> Any:
-        """Something that works, up to its end."""
+        """Send a request that must succeed, and wait for its work."""
         answer = self.client.request(method, f"/v4/{path}", json=body if method != "GET" else None)
         assert answer.status_code == 200, f"{method} {path}: {answer.text}"
         self.cloud.settle()
@@ -147,7 +147,7 @@ REMEMBERED = {
     "token",
     "traffic",
 }
-"""What is kept of a closed account: who it was, what was done and what was paid."""
+"""Rows that are kept of a closed account: identity, audit and payments."""
 
 
 def test_closing_an_account_leaves_nothing_of_its_objects(cloud: Cloud) -> None:

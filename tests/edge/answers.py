@@ -54,7 +54,7 @@ def send(url: str, content: bytes) -> Raw:
 
 
 def receive(connection: socket.socket) -> Raw:
-    """One answer from a connection, up to the end of its body."""
+    """Read a complete response from a connection."""
     read = connection.makefile("rb")
     try:
         start = read.readline()

@@ -1,4 +1,4 @@
-"""What ``X-Filter`` means, said once more in plain Python, to compare the SQL with."""
+"""Model of ``X-Filter`` in plain Python, for comparison with the SQL."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Node(msgspec.Struct):
 
 
 class Everything(Body):
-    """One field of each sort, in the order in which problems must be told."""
+    """A body with a field of each kind, in the order of the expected problems."""
 
     type: str
     size: Annotated[int, Meta(ge=10, le=20)]
@@ -269,7 +269,7 @@ def test_thousands_of_mistakes_are_one_hundred() -> None:
 
 
 def test_a_whole_number_with_a_point_is_an_integer() -> None:
-    """As JSON schemas have it: some languages know no other way to write one."""
+    """Accept integers with a decimal point, as JSON Schema does: some languages always write one."""
     read = read_json(b'{"size": 20.0, "share": 0.5, "far": 1e300}')
     assert read == {"size": 20, "share": 0.5, "far": 1e300}
     assert [type(value) for value in read.values()] == [int, float, float]

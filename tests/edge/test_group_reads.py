@@ -77,11 +77,11 @@ def got(client: httpx2.Client, path: str = PROFILE) -> Callable[[], httpx2.Respo
     return lambda: client.get(path)
 
 
-# ---- what is promised -----------------------------------------------------------------------------------------------
+# properties
 
 
 def each_is_answered_for_its_own_token(cloud: Cloud, patch: pytest.MonkeyPatch) -> None:
-    """The same token is looked up once for all of them, and nobody is taken for somebody else."""
+    """Look up the same token once for all its requests, and never mix up tokens."""
     people = [cloud.person() for _ in range(3)]
     own = [person.get(PROFILE).json()["username"] for person in people]
     assert len(set(own)) == 3
@@ -93,7 +93,7 @@ def each_is_answered_for_its_own_token(cloud: Cloud, patch: pytest.MonkeyPatch) 
 
 
 def nobody_misses_what_was_there_when_they_asked(cloud: Cloud, patch: pytest.MonkeyPatch) -> None:
-    """Whoever has written, and asks then, sees it, however long the threads were busy."""
+    """Check that clients see their own writes, however long the threads were busy."""
     person = cloud.person()
     assert person.get(TAGS).json()["results"] == 0
     line = Line(cloud, patch)
@@ -192,7 +192,7 @@ def the_moment_began_before_they_asked(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_fallback(patch: pytest.MonkeyPatch) -> None:
-    """What was spoilt by a neighbour is answered as it stands."""
+    """Return failures of a group without the fallback to single reads."""
 
     def given_up(self: GroupReads, job: Job) -> None:
         self._tell([job], [refused(Unavailable(), None)])

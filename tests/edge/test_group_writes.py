@@ -1,6 +1,6 @@
-"""Writes to PostgreSQL that share a commit: each still stands alone, and nobody is told before it is there.
+"""Grouped writes on PostgreSQL: each succeeds or fails alone, and is acknowledged after the commit.
 
-Each promise is a function, so that it can be seen to fail with a defect planted into the server.
+Each property is a function, so that a planted defect in the server can make it fail.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def shared(address: str, keys: str) -> Iterator[Cloud]:
     cloud = Cloud(address, data=keys)
-    cloud.freeze()  # nobody else writes
+    cloud.freeze()  # no other writer
     yield cloud
     cloud.close()
 
@@ -73,7 +73,7 @@ class Line:
         monkeypatch.setattr(queue, "_together", held)
 
     def send(self, *calls: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
-        """The first call alone, the others together behind it."""
+        """Send the first call alone, and the others together behind it."""
         with ThreadPoolExecutor(len(calls)) as pool:
             sent: list[Future[httpx2.Response]] = []
             for number, call in enumerate(calls):
@@ -95,7 +95,7 @@ def labels(client: httpx2.Client) -> set[str]:
     return {row["label"] for row in client.get(TAGS).json()["data"]}
 
 
-# ---- what is promised -----------------------------------------------------------------------------------------------
+# properties
 
 
 def one_failure_harms_nobody_else(cloud: Cloud, patch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def token_not_looked_up_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_fallback(patch: pytest.MonkeyPatch) -> None:
-    """What was spoilt by a neighbour is answered as it stands."""
+    """Return failures of a group without the fallback to single writes."""
     answers_of = GroupWrites._answers_of
 
     def once(self: GroupWrites, jobs: list[Job]) -> tuple[list[Job], list[Answer]]:
@@ -247,9 +247,9 @@ def test_a_planted_defect_is_seen(
 
 
 def nobody_holds_an_account(cloud: Cloud) -> None:
-    """A write whose account somebody has is done alone, as it should be: then the others have one commit less to share.
+    """Wait until no account is locked: a write on a locked account runs alone and would change the count of commits.
 
-    A transaction that a server has given up may still be at its end when its callers have been answered.
+    A transaction may still be ending after its response.
     """
     database = cloud.runtime.database
     assert isinstance(database, PostgresDatabase)
@@ -275,7 +275,7 @@ def test_what_comes_at_once_shares_a_commit(shared: Cloud, monkeypatch: pytest.M
 
 
 def test_accounts_that_cross_between_two_servers_hold_nobody_up(shared: Cloud, address: str, keys: str) -> None:
-    """Both lock several accounts for one commit, again and again, in whatever order the requests came."""
+    """Lock several accounts per commit in two servers, in varying order."""
     second = Cloud(address, data=keys)
     try:
         tokens = [shared.account()["token"] for _ in range(4)]

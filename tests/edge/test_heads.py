@@ -42,7 +42,7 @@ def connection(cloud: Cloud) -> Iterator[socket]:
 
 
 def drip(connection: socket, content: bytes, size: int) -> Raw:
-    """Send in pieces, and read the answer; whoever is cut off midway looks for one all the same."""
+    """Send in pieces and read the response, even if the connection was closed midway."""
     try:
         for start in range(0, len(content), size):
             connection.sendall(content[start : start + size])
@@ -55,7 +55,7 @@ def drip(connection: socket, content: bytes, size: int) -> Raw:
 @pytest.mark.parametrize("head", TOO_MUCH.values(), ids=TOO_MUCH)
 def test_a_head_without_end_is_cut_off(connection: socket, head: bytes, size: int) -> None:
     answer = drip(connection, head, size)
-    # What we have not read when we hang up may cost the client our last words.
+    # Unread data at the close may cost the client the response.
     assert answer.status in (431, CLOSED)
     if answer.status:
         assert errors(answer) == [(None, "Request headers are too large")]

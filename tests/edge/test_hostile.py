@@ -240,7 +240,7 @@ def framings() -> Iterator[tuple[str, bytes]]:
 
 
 def fault_in(answer: Raw, *, may_close: bool) -> str | None:
-    """What is wrong with an answer to a hostile request, if anything."""
+    """Return the fault in the response to a hostile request, or None."""
     if answer.status == CLOSED:
         return None if may_close else "hung up"
     if answer.status >= 500:

@@ -1,4 +1,4 @@
-"""``Idempotency-Key``: asking twice is asking once."""
+"""``Idempotency-Key``: repeated requests take effect once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ SECRETS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("field", SECRETS)
 def test_a_weaker_token_is_not_shown_the_secret_of_a_stronger_one(cloud: Cloud, alice: Client, field: str) -> None:
-    """The answer that is kept belongs to the token that made it, whoever else knows the key."""
+    """Refuse other tokens: the stored response belongs to the token of the request."""
     client = {"label": "app", "redirect_uri": "https://example.com/back"}
     client_id = alice.post("/v4/account/oauth-clients", json=client).json()["id"]
     path, body = SECRETS[field]

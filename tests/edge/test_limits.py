@@ -27,14 +27,14 @@ def _limited() -> Iterator[Cloud]:
 
 @pytest.fixture
 def limited(_limited: Cloud) -> Cloud:
-    """A cloud with low limits, and a clock that stands."""
+    """Return a cloud with low limits and a frozen clock."""
     _limited.reset()
     _limited.freeze()
     return _limited
 
 
 def rate_status(answer: Response) -> tuple[int, int, int]:
-    """Status, limit and what remains of it."""
+    """Return status, limit and remaining requests."""
     return (
         answer.status_code,
         int(answer.headers["x-ratelimit-limit"]),
@@ -165,7 +165,7 @@ def test_a_costly_request_counts_as_several(limited: Cloud, monkeypatch: pytest.
     monkeypatch.setattr(cost, "weight", 2)
     costly = [rate_status(limited.admin.get("/v4/account/cost")) for _ in range(2)]
     assert costly == [(200, GENERAL, 3), (200, GENERAL, 1)]
-    refused = limited.admin.get("/v4/account/cost")  # what it counts as does not fit into what is left
+    refused = limited.admin.get("/v4/account/cost")  # its weight exceeds the rest
     assert rate_status(refused) == (429, GENERAL, 0)
     assert refused.headers["retry-after"] == str(WINDOW)
     assert rate_status(limited.admin.get("/v4/tags")) == (429, GENERAL, 0)

@@ -1,4 +1,4 @@
-"""What stands beside the interface is made when it is first asked for, and a single time."""
+"""Mounts are built on first use, exactly once."""
 
 from __future__ import annotations
 

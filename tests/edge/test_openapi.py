@@ -69,7 +69,7 @@ def _types(schema: dict[str, Any]) -> list[Any]:
 
 
 NOT_ECMA = re.compile(r"\\[AZzdDwWsSbBhHRKQEG<>]|\(\?(?!:|=|!|<=|<!|<[A-Za-z])|[*+?}]\+|\[\[:|\\[-_ /@#%&=~!'\"`;:,<>]")
-"""What ECMA-262 does not know, knows only without the flag ``u``, or takes for other characters than Python does."""
+"""Patterns that ECMA-262 lacks, has only without the flag ``u``, or defines differently from Python."""
 
 
 def patterns() -> list[str]:
@@ -293,7 +293,7 @@ def test_every_example_is_as_its_schema_says() -> None:
 
 
 def test_examples_are_real_answers() -> None:
-    """That these are what the server answers, tests/test_schemathesis.py sees."""
+    """Compare with recordings; tests/test_schemathesis.py checks these against the server."""
     answering = [name for name, operation in OPERATIONS.items() if JSON in operation["responses"]["200"]["content"]]
     assert [name for name in answering if recorded(name).answer is msgspec.UNSET] == []
     create = OPERATIONS["create_instance"]

@@ -18,7 +18,7 @@ from tests.observed import errors
 from tests.resources.followers import eventually
 
 SHORT = 1.0
-"""Long enough for whoever is honest, on a machine that has other things to do."""
+"""Long enough for honest clients on a busy machine."""
 EACH = 20
 
 
@@ -40,12 +40,12 @@ SLOW = {
     "idle": (b"", 408),
     "slow start": (b"GE", 408),
     "slow header": (b"GET /v4/tags HTTP/1.1\r\nHost: x\r\nX-A: b", 408),
-    # Whoever reads the body has been told that the caller is gone; nobody is left to answer.
+    # The reader of the body sees the disconnect, so there is no response.
     "slow body": (POST[:-3], CLOSED),
     "no body": (POST[: POST.index(b"{")], CLOSED),
     "slow upload": (UPLOAD, CLOSED),
 }
-"""What arrives, and how the connection ends."""
+"""Slow input, and how its connection ends."""
 DRIPS = 200
 """More than are let in before the deadline; without one, there would be no end of them."""
 OTHER_PEER = "127.0.0.77"
@@ -53,7 +53,7 @@ OTHER_PEER = "127.0.0.77"
 
 
 def test_a_request_that_does_not_arrive_is_not_waited_for(own_cloud: Cloud) -> None:
-    held: dict[str, list[socket.socket]] = {what: [] for what in SLOW}  # they wait at the same time
+    held: dict[str, list[socket.socket]] = {what: [] for what in SLOW}  # all wait at the same time
     for what, (sent, _) in SLOW.items():
         for _ in range(EACH):
             connection = connect(own_cloud.url)
@@ -155,7 +155,7 @@ def narrow() -> Iterator[Cloud]:
 
 def test_more_than_it_can_do_at_once_is_refused_with_a_time_to_come_back(narrow: Cloud) -> None:
     app = narrow.application.app
-    with narrow.runtime.database.write():  # so that nobody else can
+    with narrow.runtime.database.write():  # blocks other writers
         writing = [connect(narrow.url) for _ in range(2)]
         for number, connection in enumerate(writing):
             connection.sendall(request("POST", "/v4/tags", token=ADMIN, body=f'{{"label": "tag {number}"}}'))

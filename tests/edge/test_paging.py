@@ -28,7 +28,7 @@ def account_of(cloud: Cloud, username: str) -> int:
 
 
 def fill(cloud: Cloud, account_id: int, ids: list[int]) -> None:
-    """Tags with these ids, named for them."""
+    """Insert tags with these ids and matching labels."""
     with cloud.runtime.database.write() as db:
         for number in ids:
             db.insert(tag, id=number, account_id=account_id, label=f"tag-{number:08}")

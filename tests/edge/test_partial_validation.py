@@ -1,4 +1,4 @@
-"""What is wrong with the readable part of a body is said together with what cannot be read."""
+"""Problems of the readable part of a body are reported together with its unreadable fields."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_body_that_is_good_but_for_one_field_changes_nothing(cloud: Cloud, ali
 
 
 def test_the_state_is_looked_at_when_the_body_is_right(alice: Client) -> None:
-    """What no field is to blame for is not said of a body that cannot be read."""
+    """Omit problems without a field if the body cannot be read."""
     made = alice.post("/v4/compute/instances", json={"type": "g6-nanode-1", "region": "us-east"}).json()["id"]
     url = f"/v4/compute/instances/{made}/resize"
     assert reasons(alice, url, type="g6-nanode-1", allow_auto_disk_resize=1) == [

@@ -1,4 +1,4 @@
-"""Behind a proxy: the caller is whom the proxy names last, and nobody else's word counts."""
+"""Requests through a proxy: the client is the proxy's last entry, and other entries are ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def proxied() -> Iterator[Cloud]:
 
 
 def ask(cloud: Cloud, *forwarded: str) -> str:
-    """What is left of a stranger's requests."""
+    """Return the remaining requests of an address."""
     answer = cloud.sandbox.get("/v4/regions", headers=[("X-Forwarded-For", address) for address in forwarded])
     assert answer.status_code == 200
     assert "strict-transport-security" in answer.headers

@@ -1,4 +1,4 @@
-"""What is written of a path into the log."""
+"""Paths in the log."""
 
 from __future__ import annotations
 

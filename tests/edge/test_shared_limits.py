@@ -121,7 +121,7 @@ def test_a_process_counts_by_itself_while_the_database_does_not_answer(
 
 
 def test_a_large_limit_is_taken_in_portions_and_never_exceeded(postgres_address: str) -> None:
-    """What the other process holds of its last portion is all that may go unused."""
+    """Allow at most the other process's last portion to stay unused."""
     first, other = two(postgres_address, general=f"{MANY} per 2 minute")
     taken: list[int] = []
     try:

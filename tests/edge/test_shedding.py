@@ -21,7 +21,7 @@ BURST = 60
 WORK = 0.02
 """Seconds that each request is made to take."""
 GATHERING = 1.0
-"""What the first one takes: the others have all arrived by then, and are handled in one turn."""
+"""Duration of the first request: the others arrive meanwhile and are handled in a single turn."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def slow_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
 
 def burst(cloud: Cloud, content: bytes) -> Counter[tuple[int, str]]:
-    """What so many clients hear who ask at the same moment: the status, and when to come back."""
+    """Return statuses and ``Retry-After`` values of many simultaneous clients."""
     held: list[socket.socket] = [connect(cloud.url) for _ in range(BURST)]
     for connection in held:
         connection.sendall(content)
@@ -75,7 +75,7 @@ def test_whoever_waits_for_a_turn_for_too_long_is_sent_away(slow_cloud: Cloud, m
     monkeypatch.setattr(turns, "MAX_WAIT_SECONDS", 5 * WORK)
     answers = burst(slow_cloud, request("GET", "/v4/tags", token=ADMIN))
     assert set(answers) == {(200, ""), (503, "1")}
-    assert slow_cloud.admin.get("/v4/tags").status_code == 200  # and whoever comes afterwards is served
+    assert slow_cloud.admin.get("/v4/tags").status_code == 200  # later clients are served
 
 
 def test_many_connections_are_accepted_in_one_turn(slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,7 @@ def test_moments_are_utc_to_the_second_without_a_zone(cloud: Cloud, alice: Clien
 
 
 def test_a_page_of_another_origin_may_send_and_read_what_the_interface_has(cloud: Cloud) -> None:
-    """A browser asks first: without these names in the answer, it neither sends nor shows the headers."""
+    """Check the preflight response: without these names a browser neither sends nor shows the headers."""
     wanted = {"idempotency-key", "prefer", "if-match", "if-none-match", "last-event-id", "authorization", "x-filter"}
     asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
     asked["Access-Control-Request-Headers"] = ", ".join(sorted(wanted))

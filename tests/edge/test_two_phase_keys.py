@@ -54,7 +54,7 @@ UNDER_WAY = "A request with this Idempotency-Key is under way. Please try again 
 
 
 class Slow(SimulatedGateway):
-    """A gateway that takes so long that whoever came at the same moment comes meanwhile."""
+    """A gateway slow enough for simultaneous requests to meet."""
 
     def __init__(self, cloud: Cloud, seconds: float = 0.3) -> None:
         super().__init__(cloud.runtime.database)
@@ -92,7 +92,7 @@ def paying_by(cloud: Cloud, gateway: SimulatedGateway) -> Iterator[None]:
 
 
 def customer(cloud: Cloud, username: str, count: int = 1) -> list[Client]:
-    """Connections with one token of somebody who owes something."""
+    """Return connections with a token of a user with debt."""
     token = cloud.account(username=username)["token"]
     clients = [cloud.client(token) for _ in range(count)]
     instance(clients[0])
@@ -109,7 +109,7 @@ def staged(client: Client) -> str:
 
 
 def zone(connection: socket.socket, query: dns.message.Message) -> None:
-    """A name server that has whatever zone it is asked for."""
+    """Serve any requested zone."""
     name = query.question[0].name.to_text()
     start = (name, 300, "IN", "SOA", f"ns.example.net. admin.{name} 7 10 20 30 40")
     connection.sendall(zone_answer(query, start, (name, 300, "IN", "NS", "ns.example.net."), start))
@@ -124,7 +124,7 @@ def name_server() -> Iterator[None]:
 
 def post(client: Client, endpoint: Endpoint, **headers: str) -> Response:
     body = BODIES[endpoint.name]
-    if endpoint.name == "import_domain":  # one for each token, since nobody else may have it
+    if endpoint.name == "import_domain":  # a domain for each token, since names are unique
         body = body | {"domain": f"{hashlib.sha256(client.headers['authorization'].encode()).hexdigest()[:20]}.org"}
     if endpoint.name == "execute_paypal_payment":
         body = body | {"payment_id": staged(client)}
@@ -145,8 +145,8 @@ def test_there_is_a_body_for_every_write_in_two_phases() -> None:
 
 @pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda endpoint: endpoint.name)
 def test_sent_eight_times_at_once_it_is_done_once_and_all_get_the_same_bytes(cloud: Cloud, endpoint: Endpoint) -> None:
-    """Whatever one request leaves behind, in whichever table, eight with the same key leave no more."""
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    """Send a request eight times with a key, and compare all tables with a single request."""
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     (single,), many = customer(cloud, "single"), customer(cloud, "many", ACROSS)
     cloud.advance(7 * 3600)
     before = sizes(cloud)
@@ -191,7 +191,7 @@ def dies(*_values: Any) -> Any:
 def test_a_request_over_which_the_server_died_does_not_keep_its_key_for_ever(
     cloud: Cloud, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until the claim runs out the same request is told to come back; then it is done, and done once."""
+    """Refuse repeats until the claim expires, then do the request once."""
     monkeypatch.setattr(repeats, "PAUSES", (0.01,))
     (alice,) = customer(cloud, "alice")
     with monkeypatch.context() as between:
@@ -212,7 +212,7 @@ def test_a_request_over_which_the_server_died_does_not_keep_its_key_for_ever(
 
 
 class Stuck(SimulatedGateway):
-    """A gateway whose first card takes until it is told to go on."""
+    """A gateway whose first charge blocks until released."""
 
     def __init__(self, cloud: Cloud) -> None:
         super().__init__(cloud.runtime.database)

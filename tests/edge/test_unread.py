@@ -1,4 +1,4 @@
-"""Clients that send requests and do not read the answers: they are cut off, and keep nobody else from being served."""
+"""Clients that do not read responses: they are disconnected, and other clients are served."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_peer_has_only_so_much_unread(own_cloud: Cloud, monkeypatch: pytest.Mo
         answer = receive(connection)
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         connection.sendall(request("GET", "/v4/tags", token=ADMIN))
-        assert receive(connection).status == 200  # what is short is no burden
+        assert receive(connection).status == 200  # short responses are not limited
     assert own_cloud.admin.get("/v4/tags").status_code == 200
     for connection in held:
         connection.close()

@@ -23,13 +23,13 @@ def own_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     monkeypatch.setattr(sqlite, "WRITE_WAIT", 60.0)  # however long it takes until all are in line
     monkeypatch.setattr(write_queue, "MAX_QUEUE_SECONDS", 60.0)
     cloud = Cloud()
-    cloud.freeze()  # nobody else writes
+    cloud.freeze()  # no other writer
     yield cloud
     cloud.close()
 
 
 class Queue:
-    """Requests that arrive while the writer is held, and what the writer was then told to do."""
+    """Requests that arrive while the writer is blocked, and the writer's resulting groups."""
 
     def __init__(self, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
         self._cloud = cloud

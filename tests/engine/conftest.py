@@ -37,7 +37,7 @@ def _anything(column: Column[Any]) -> Any:
 
 
 class EngineHarness:
-    """A worker and its time traveller, with whatever queues the test wants running in the background."""
+    """A worker and its clock control, with optional background queues."""
 
     def __init__(
         self, runtime: Runtime, operations: tuple[Operation, ...], pool_sizes: dict[str, int], **settings: Any
@@ -64,7 +64,7 @@ class EngineHarness:
 
 @pytest.fixture
 def harness(runtime: Runtime) -> Iterator[Callable[..., EngineHarness]]:
-    """``harness(OPERATION, …, queues={"std": 2})``: without queues, only the time traveller does anything."""
+    """Return ``harness(OPERATION, …, queues={"std": 2})``: without queues only clock advances run operations."""
     made: list[EngineHarness] = []
 
     def make(*operations: Operation, pool_sizes: dict[str, int] | None = None, **settings: Any) -> EngineHarness:

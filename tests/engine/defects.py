@@ -17,7 +17,7 @@ from tests.engine import traced_operations
 
 
 def no_fence(_: Database) -> None:
-    """Whoever comes back from the dead may write."""
+    """Drop the fence: a worker that lost its claim may write."""
     queue.FENCE = query(select(operation.c.cancel).where(operation.c.id == bindparam("id")))
     queue.save = _save_anyway
 

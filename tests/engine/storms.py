@@ -37,7 +37,7 @@ def until(condition: Callable[[], Any], what: str, pause: float = 0.01) -> None:
 
 
 class Audit(Struct, frozen=True):
-    """What went wrong, each as a number that should be 0, and how much went on."""
+    """Counts of violations, which must be 0, and of completed work."""
 
     unfinished: int
     missing: int
@@ -98,7 +98,7 @@ class WorkerFleet:
     # ---- the processes ----------------------------------------------------------------------------------------------
 
     def hire(self, **more: Any) -> Any:
-        """A new worker process, once it is at work."""
+        """Start a worker process and return it when it is working."""
         process = _fork.Process(
             target=traced_operations.work_until_killed,
             args=(self.address, self.trace.path),
@@ -146,7 +146,7 @@ class WorkerFleet:
         return ids
 
     def _busy(self) -> set[int]:
-        """Who has an operation in hand."""
+        """Return the workers with an operation in progress."""
         rows = self.ask("SELECT w.pid FROM operation o JOIN worker w ON w.id = o.owner WHERE o.state = 'running'")
         return {int(pid) for (pid,) in rows}
 

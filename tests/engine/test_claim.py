@@ -1,4 +1,4 @@
-"""The claim: that it passes nobody by, and what it costs when there is much history and much waiting."""
+"""Claims: completeness, and cost with a long history and queue."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _claim_sql(dialect: str, blind: bool) -> tuple[str, Any]:
 
 
 def _sqlite_work(database: SqliteDatabase, *, blind: bool = False) -> int:
-    """What a claim costs, counted in the steps of SQLite's own machine."""
+    """Return the cost of a claim in steps of SQLite's virtual machine."""
     connection = apsw.Connection(str(database.path))
     counted = [0]
 

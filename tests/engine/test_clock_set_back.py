@@ -58,7 +58,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
 
 
 def behind(cloud: Cloud) -> float:
-    """What the metrics page says about the machine's clock."""
+    """Return the metric of the clock's lag."""
     lines = cloud.sandbox.get("/metrics").text.splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith("crofter_clock_behind_seconds "))
 
@@ -189,13 +189,13 @@ def test_the_mark_is_not_older_than_a_few_seconds_so_a_killed_process_has_told_n
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = opened()
-    monkeypatch.setattr(timekeeping, "keep_mark", lambda *_args, **_options: None)  # as if killed from here on
+    monkeypatch.setattr(timekeeping, "keep_mark", lambda *_args, **_options: None)  # simulates a kill
     until(lambda: now(first) > 0)
     time.sleep(1.5)
     last = first.runtime.clock.now()
     first.close()
     monkeypatch.undo()
-    monkeypatch.setattr(timekeeping, "_UNMARKED", 40 * SECOND)  # of which more is used up where nothing goes on time
+    monkeypatch.setattr(timekeeping, "_UNMARKED", 40 * SECOND)  # allows for delays on a busy machine
     monkeypatch.setattr(clocks, "read_wall", set_back())
     second = opened()
     assert last <= second.runtime.clock.now() < last + 60 * SECOND
@@ -236,14 +236,14 @@ def test_processes_whose_machines_disagree_tell_the_time_of_their_database(
     second = Cloud(postgres_address, secret_key="0" * 64)
     try:
         gone = expired(first).headers["authorization"].removeprefix("Bearer ")
-        # It may lag by as long as the database's answer was on its way, and never by the hour.
+        # The lag is at most the duration of the database's reply.
         until(lambda: second.client(gone).get("/v4/tags").status_code == 401)
         assert close_to(now(first), now(second))
         number = create(second.admin)
         until(lambda: running(first.admin, number))
         assert min(durations(second.admin)) >= 0
         assert (behind(first), behind(second) > 3500) == (0, difference > 0)
-        monkeypatch.setattr(second.runtime.clock, "wall", time.time_ns)  # it is right again
+        monkeypatch.setattr(second.runtime.clock, "wall", time.time_ns)  # correct again
         assert close_to(now(first), now(second))
     finally:
         first.close()
@@ -253,7 +253,7 @@ def test_processes_whose_machines_disagree_tell_the_time_of_their_database(
 def test_a_mark_that_was_read_before_time_was_put_back_is_not_taken_over_into_the_new_era(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The thread that has read it stands still just before it raises the clock, while another one begins the era."""
+    """Suspend a thread that has read the mark before it raises the clock, while another begins the era."""
     clock = Clock()
     clock.begin_era(1, 0)
     ahead = clock.machine() + HOUR
@@ -277,7 +277,7 @@ def test_a_mark_that_was_read_before_time_was_put_back_is_not_taken_over_into_th
 def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(pair: tuple[Cloud, Cloud]) -> None:
     first, second = pair
     before = now(first)
-    ahead = clocks.machine_now() + HOUR  # as if the database had shown that until a moment ago
+    ahead = clocks.machine_now() + HOUR  # a value that the database showed until a moment ago
     first.runtime.clock.raise_to(ahead)
     timekeeping.keep_mark(first.runtime)
     until(lambda: now(second) >= before + HOUR - SECOND)

@@ -20,7 +20,7 @@ from tests.engine.traced_operations import Nothing, effect, leave
 
 Landing = Callable[[], None]
 Fate = Callable[[Any], Landing | None]
-"""What becomes of a commit at once, and what once somebody has looked for it."""
+"""Function that applies a commit immediately, or returns one that is applied after a lookup."""
 HarnessFactory = Callable[..., EngineHarness]
 
 
@@ -30,7 +30,7 @@ def forgotten(transaction: Any) -> None:
 
 
 def unheard(transaction: Any) -> None:
-    """The commit happened, its answer was lost."""
+    """Commit and lose the response."""
     transaction.__exit__(None, None, None)
 
 
@@ -38,7 +38,7 @@ _LANDINGS: list[threading.Timer] = []
 
 
 def late(transaction: Any) -> Landing:
-    """The answer was lost, and the commit happens only when whoever waits for it has looked in vain."""
+    """Lose the response and commit only after the client has looked in vain."""
     timer = threading.Timer(0.15, transaction.__exit__, (None, None, None))
     _LANDINGS.append(timer)
     return timer.start
@@ -103,7 +103,7 @@ def run_with(
     application.write(lambda ctx: ctx.db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)"))
     application.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
     application.time_travel.settle()
-    while _LANDINGS:  # it may land after everything else has been done
+    while _LANDINGS:  # commits that land after all other work
         _LANDINGS.pop().join(10)
     assert not faulty.armed
     return application
@@ -178,6 +178,6 @@ def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(
 def test_without_the_cursor_in_the_fence_a_late_commit_counts_twice(
     runtime: Runtime, harness: HarnessFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "FENCE", queue.FENCE)  # so that it is put back afterwards
+    monkeypatch.setattr(queue, "FENCE", queue.FENCE)  # restored afterwards
     defects.no_cursor_in_fence(runtime.database)
     assert effects(run_with(late, runtime, harness, two_steps), "first") == 2

@@ -1,4 +1,4 @@
-"""What a step may rely on: when it runs, what it keeps, and what becomes of it when it fails."""
+"""Guarantees for steps: execution, stored variables, and failures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def event(harness: EngineHarness, event_id: int) -> tuple[Any, ...]:
 
 
 def start(harness: EngineHarness, kind: Operation, actor: Actor, args: Named | None = None) -> tuple[int, int]:
-    """As a request would: an event, and the operation that drives it."""
+    """Queue an operation with an event, as a request does."""
 
     def write(ctx: Context) -> tuple[int, int]:
         author = Author(actor.account_id, actor.user_id, actor.username)

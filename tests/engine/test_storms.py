@@ -1,4 +1,4 @@
-"""Nothing is lost, doubled or out of order, whatever is done to the processes that do the work."""
+"""No operation is lost, repeated or reordered, whatever happens to the worker processes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_storm_sees_an_effect_that_commits_apart_from_its_checkpoint(fleet: 
     assert any("duplicated" in storm(careless, workers=1, kills=4, operations=60) for _ in range(TRIES))
 
 
-@pytest.mark.soak  # that the harness sees defects is shown in every run by another one
+@pytest.mark.soak  # the harness is proved in every run by another test
 @postgres_only
 def test_the_storm_sees_an_effect_that_commits_after_its_checkpoint(fleet: Any) -> None:
     careless = fleet(defect="effect late")
@@ -144,7 +144,7 @@ def test_two_processes_never_meet_on_a_key_and_never_pass_each_other(fleet: Any)
     assert hot_keys(fleet(threads=6), 250) == {}
 
 
-@pytest.mark.soak  # that the harness sees defects is shown in every run by another one
+@pytest.mark.soak  # the harness is proved in every run by another test
 @postgres_only
 def test_the_quick_claim_would_let_a_later_one_pass(fleet: Any) -> None:
     assert is_seen("inversions", fleet(threads=6, defect="no order"))
@@ -165,7 +165,7 @@ def test_hot_keys_for_long(fleet: Any, _round: int) -> None:
     assert hot_keys(fleet(threads=8), 3000) == {}
 
 
-# ---- a step that kills whoever does it ------------------------------------------------------------------------------
+# a step that kills its worker
 
 
 def test_an_operation_that_kills_its_workers_is_given_up(fleet: Any) -> None:
@@ -227,7 +227,7 @@ def test_work_goes_on_after_the_database_was_killed(doomed_server: PostgresServe
     assert database_killed(doomed_server, tmp_path) == {}
 
 
-@pytest.mark.soak  # that the harness sees defects is shown in every run by another one
+@pytest.mark.soak  # the harness is proved in every run by another test
 def test_a_database_that_forgets_commits_is_seen(doomed_server: PostgresServer, tmp_path: Path) -> None:
     assert database_killed(doomed_server, tmp_path, forgetful=True) != {}
 

@@ -211,7 +211,7 @@ def test_the_setting_outlives_the_process(harness: HarnessFactory, database: Dat
 
 
 def test_the_service_can_be_rearranged_while_all_stands_still(harness: HarnessFactory) -> None:
-    """As the sandbox's reset does: even the workers' own rows and the clock may go."""
+    """Rearrange like the sandbox's reset, which may delete the workers' rows and the clock."""
     application = harness(HAPPEN, pool_sizes={"std": 2}, poll=0.01)
     application.time_travel.advance(1000)
     with application.time_travel.standstill():
@@ -316,7 +316,7 @@ def test_a_traveller_is_alone_whatever_the_clock_did_before(harness: HarnessFact
 def test_a_traveller_waits_for_a_claim_that_has_read_the_clock_before(
     harness: HarnessFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What another process claims is under way before the traveller begins, or stays where it is."""
+    """Start claims in another process that either belong to the time before the advance or are not made."""
     application, other = harness(HAPPEN), harness(HAPPEN, pool_sizes={"std": 1})
     has_read, goes_on, stands = threading.Event(), threading.Event(), threading.Event()
     claimed: list[Any] = []
@@ -347,7 +347,7 @@ def test_a_traveller_waits_for_a_claim_that_has_read_the_clock_before(
 
 
 def test_a_clock_that_was_read_before_it_was_first_set_is_not_taken_for_a_newer_one(harness: HarnessFactory) -> None:
-    """A thread reads that nobody has set it, and goes on only when somebody has."""
+    """Suspend a thread that read an unset clock until another thread has set the clock."""
     application = harness(HAPPEN)
     runtime = application.runtime
     at_noon(application)

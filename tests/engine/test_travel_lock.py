@@ -1,4 +1,4 @@
-"""One time traveller among all processes of a PostgreSQL database."""
+"""Exclusive advance of the clock among all processes of a PostgreSQL database."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_a_step_that_hangs_is_given_up_and_its_thread_never_writes_again(harness
     gate.open.set()
     until(lambda: application.worker.metrics["fenced"] == 2, "the late ones to meet the fence")
     assert application.operation(op_id, "state", "epoch") == ("failed", epoch)
-    # The queue has one seat, and it works again.
+    # The queue has a single slot, and works again.
     after = put(application, QUICK)
     until(lambda: ended(application, after), "the queue")
 
@@ -190,7 +190,7 @@ def test_a_claim_whose_commit_went_unheard_is_found_again(harness: HarnessFactor
     op_id = put(application, QUICK)
     run, _ = application.worker.claim()
     assert run is not None
-    application.worker.let_go(run)  # as if the thread had never heard of it
+    application.worker.let_go(run)  # simulates a thread that has not noticed
     until(lambda: application.operation(op_id, "state") == ("waiting",), "the worker to notice")
     application.time_travel.drain()
     assert application.operation(op_id, "state", "crashes") == ("done", 1)

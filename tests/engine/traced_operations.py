@@ -118,7 +118,7 @@ HOT = Operation(kind="test.hot", args=Nothing, steps=(touch,))
 
 @step(deadline=600)
 def hold_on(work: StepContext) -> Sleep | None:
-    """The first holder waits to be let go; whoever comes after it does not."""
+    """Block the first holder until released; later holders pass."""
     trace = trace_of(work.runtime)
     trace.add("holding", work.id, "hold_on", work.key)
     while work.epoch == 1 and not trace.path.with_suffix(".gate").exists():
@@ -182,7 +182,7 @@ def request_killed(address: str, moment: str) -> None:
 
 
 def travel(address: str) -> None:
-    """A time traveller that meets whatever is due within a minute, deadly as it may be."""
+    """Advance through all work due within a minute, including fatal steps."""
     database = open_at(address)
     worker = Worker(make_runtime(database), OPERATIONS, {})
     worker.start()

@@ -46,7 +46,7 @@ class App(Struct):
         return {name: value for name, value in {**good, **changes}.items() if value is not None}
 
     def code_from(self, visitor: Visitor, fields: dict[str, Any] | None = None, **changes: Any) -> str:
-        """The code that a person gives the app by allowing what it asks for."""
+        """Return the code that a person grants to the app."""
         if not visitor.is_signed_in:
             visitor.signs_in("ada", PASSWORD)
         visitor.page = visitor.http.get("/oauth/authorize", params=self.asks(**changes))

@@ -1,4 +1,4 @@
-"""Changing one's password while signed in."""
+"""Change of the password while signed in."""
 
 from __future__ import annotations
 

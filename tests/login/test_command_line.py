@@ -29,7 +29,7 @@ def environment(home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def cloud(_sqlite_cloud: Cloud) -> Cloud:
-    """One database is enough: the command line does not know which one it is."""
+    """Return a cloud on SQLite: the command line does not depend on the database."""
     _sqlite_cloud.reset()
     return _sqlite_cloud
 
@@ -61,7 +61,7 @@ def test_the_command_line_signs_in_and_out(cloud: Cloud, ada: Visitor, tmp_path:
     assert mine.get("/v4/profile").json()["username"] == "ada"
     apps = mine.get("/v4/profile/apps").json()["data"]
     assert [(app["label"], app["scopes"]) for app in apps] == [("crofter command line", "account:read_only")]
-    assert mine.get("/v4/account/oauth-clients").json()["results"] == 0  # the server's own, nobody's to change
+    assert mine.get("/v4/account/oauth-clients").json()["results"] == 0  # built-in client, which cannot be changed
 
     done = subprocess.run(
         [*CROFTER, "logout", "--url", cloud.url], env=environment(tmp_path), capture_output=True, text=True, check=True
@@ -150,7 +150,7 @@ def operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 def test_an_operators_command_is_a_program(tmp_path: Path) -> None:
-    """It takes what is piped into it, and ends with a code and a line."""
+    """Run as a program: piped input, exit code and a line of output."""
     place = ["--data", str(tmp_path / "data")]
     made = served.run("admin", "users", "set-password", "admin", *place, env={"CROFTER_LOG": "off"}, typed=PASSWORD)
     assert (made.returncode, bool(re.match(FIRST_START, made.stderr))) == (0, True)

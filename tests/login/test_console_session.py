@@ -22,7 +22,7 @@ def console(cloud: Cloud) -> App:
 
 
 def arrives(visitor: Visitor, app: App, **changes: Any) -> dict[str, str]:
-    """What the authorization endpoint answers the console with, without any page."""
+    """Return the response of the authorization endpoint to the console, without pages."""
     answer = visitor.http.get("/oauth/authorize", params=app.asks(scope="*", prompt="none", **changes))
     assert answer.status_code == 302, answer.text
     return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["location"]).query).items()}

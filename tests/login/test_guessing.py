@@ -1,4 +1,4 @@
-"""Guessing at a password: slow for whoever does it, and no way to keep its owner out."""
+"""Password guessing: slow for attackers, without locking out the owner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Elsewhere = Callable[[int], Visitor]
 
 @pytest.fixture
 def at() -> Iterator[Callable[[Cloud, int], Visitor]]:
-    """Visitors who come from other addresses of this machine."""
+    """Return visitors with other addresses of this machine."""
     clients: list[httpx2.Client] = []
 
     def visitor(cloud: Cloud, number: int) -> Visitor:
@@ -40,7 +40,7 @@ def elsewhere(cloud: Cloud, at: Callable[[Cloud, int], Visitor]) -> Elsewhere:
 
 @pytest.fixture
 def limited(tmp_path: Path) -> Iterator[Callable[..., Cloud]]:
-    """A cloud with ada in it and limits of its own, whose clock stands still."""
+    """Return a cloud with the user ada, its own limits, and a frozen clock."""
     clouds: list[Cloud] = []
 
     def made(**limits: str) -> Cloud:
@@ -177,7 +177,7 @@ def test_a_code_of_the_second_factor_does_not_wait_for_others(
     owner = at(cloud, 5)
     refused = owner.signs_in("ada")
     assert refused.status_code == 429
-    assert "tfa_code" in owner.forms[-1][1]  # the page asks for it, whoever is named
+    assert "tfa_code" in owner.forms[-1][1]  # shown for every name
     assert owner.sends(username="ada", password=PASSWORD, tfa_code=wrong_codes(cloud, codes)[0]).status_code == 429
     assert owner.sends(username="ada", password=PASSWORD, tfa_code=code).status_code == 303
 

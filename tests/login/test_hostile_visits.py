@@ -35,7 +35,7 @@ def test_our_cookies_are_found_among_others_and_taken_as_they_are(cloud: Cloud) 
 
 
 def test_no_quoted_cookie_is_unquoted(ada: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python takes seconds over a long one."""
+    """Send long quoted cookies, which Python unquotes in seconds."""
 
     def unquote(_text: Any) -> str:
         raise AssertionError

@@ -51,7 +51,7 @@ def certificate(folder: Path) -> Path:
 
 
 class _Session(socketserver.StreamRequestHandler):
-    """As much of SMTP as a client needs."""
+    """A minimal SMTP server."""
 
     server: PostOffice
 
@@ -162,7 +162,7 @@ def test_an_address_that_no_header_carries_is_undeliverable(office: PostOffice) 
 
 @pytest.fixture
 def posting(cloud: Cloud, office: PostOffice) -> Iterator[Cloud]:
-    """A cloud that hands its mail to the office."""
+    """Return a cloud that sends its mail to the test server."""
     outbox = cloud.runtime.mailer
     cloud.runtime.mailer = Smtp(office.address, "x@server.example", office.trusting)
     yield cloud

@@ -18,7 +18,7 @@ TWICE = object()
 """Sent a second time, with the same value."""
 LEFT_OUT = None
 
-# What is changed in a good request, and the error that the app is told.
+# Changes to a valid request, with the error for the app.
 SENT_BACK: list[tuple[str, dict[str, Any], str]] = [
     ("response_type missing", {"response_type": LEFT_OUT}, "invalid_request"),
     ("response_type empty", {"response_type": ""}, "invalid_request"),
@@ -47,7 +47,7 @@ SENT_BACK: list[tuple[str, dict[str, Any], str]] = [
     ("code_challenge_method twice", {"code_challenge_method": TWICE}, "invalid_request"),
 ]
 
-# What must be told to the person alone, since whoever is named as the app may be somebody else.
+# Changes that only the user may see, because the named app may be forged.
 TOLD_THE_PERSON: list[tuple[str, dict[str, Any]]] = [
     ("client_id missing", {"client_id": LEFT_OUT}),
     ("client_id empty", {"client_id": ""}),
@@ -67,7 +67,7 @@ TOLD_THE_PERSON: list[tuple[str, dict[str, Any]]] = [
     ("redirect_uri with a trailing slash", {"redirect_uri": CALLBACK + "/"}),
 ]
 
-# What is changed in a good exchange of a code: status, error.
+# Changes to a valid code exchange, with status and error.
 CODE_REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("code missing", {"code": LEFT_OUT}, 400, "invalid_request"),
     ("code twice", {"code": TWICE}, 400, "invalid_request"),

@@ -1,4 +1,4 @@
-"""The pages in a real browser: they work without scripts, look right in light and dark, and everybody can use them."""
+"""Pages in a real browser: they work without scripts, in light and dark, and are accessible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def cloud(_sqlite_cloud: Cloud) -> Cloud:
-    """One database is enough: a page does not know which one it is."""
+    """Return a cloud on SQLite: pages do not depend on the database."""
     _sqlite_cloud.reset()
     return _sqlite_cloud
 
@@ -59,7 +59,7 @@ def callback() -> Iterator[tuple[str, list[dict[str, str]]]]:
         def log_message(self, format: str, *args: Any) -> None:
             """Quiet."""
 
-    # A browser may connect once more than it asks: who talks to one at a time would wait for that one for ever.
+    # A browser may open idle connections, which would block a single-threaded server.
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/callback", seen
@@ -109,7 +109,7 @@ def test_a_person_turns_an_app_away(
 
 
 def back_from_the_console(page: Page) -> None:
-    """Who signs in on the way to nowhere else gets there; the page about the login is where it was."""
+    """Arrive at the console after a direct sign-in; the page about the login is still open."""
     page.wait_for_url("**/console/**")
     page.goto(urljoin(page.url, "/login/"))
 
@@ -228,7 +228,7 @@ def test_everybody_can_use_a_page(chromium: Browser, cloud: Cloud, ada: Visitor,
         PAGES[name](page, cloud)
         violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320  # nothing sticks out at the side
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320  # no horizontal overflow
         expected = {"light": "rgb(238, 242, 238)", "dark": "rgb(16, 21, 18)"}[scheme]
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == expected
 

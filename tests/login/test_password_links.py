@@ -51,7 +51,7 @@ def test_a_forgotten_password_is_replaced(cloud: Cloud, ada: Visitor) -> None:
     assert "Look into your mailbox" in asks_for_a_mail(elsewhere)
     elsewhere.goes_to(newest_link(cloud))
     assert elsewhere.sends(password=NEW, again=NEW).status_code == 303
-    assert not ada.is_signed_in  # whoever was signed in with the old one is not any more
+    assert not ada.is_signed_in  # sessions of the old password have ended
     assert ada.signs_in("ada", PASSWORD).status_code == 401
     assert ada.signs_in("ada", NEW).status_code == 303
     events = cloud.client(cloud.token("ada")).get("/v4/account/events").json()["data"]
@@ -133,7 +133,7 @@ def test_a_link_changes_nothing_without_its_form(cloud: Cloud, ada: Visitor) -> 
 
 @pytest.mark.both
 def test_a_forgotten_user_name_is_asked_for_by_address(cloud: Cloud, ada: Visitor) -> None:
-    """Each user of the address gets a mail that says the name, and the page says the same as to a stranger."""
+    """Mail the user name to each user of the address; the page is the same for unknown addresses."""
     owner = cloud.person(username="owner")
     owner.post("/v4/account/users", json={"username": "ada-2", "email": "Ada@Example.com", "restricted": True})
     page_text = asks_for_a_mail(ada, " ADA@example.COM ")

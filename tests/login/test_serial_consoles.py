@@ -21,7 +21,7 @@ def test_a_console_outlives_an_access_token_that_is_renewed_and_ends_with_the_co
     with joined(cloud, token_of(cloud.client(first["access_token"]), own)) as terminal:
         sign_in(terminal)
         renewed = app.renews(first["refresh_token"]).json()
-        assert owner.post("/v4/tags", json={"label": "heard"}).status_code == 200  # so that it is looked at
+        assert owner.post("/v4/tags", json={"label": "heard"}).status_code == 200  # triggers a check of the permission
         terminal.type("uname\r")
         assert "Linux" in terminal.expect("# ")
         assert app.revokes(renewed["refresh_token"]).json() == {}

@@ -242,7 +242,7 @@ def test_one_password_is_checked_at_a_time_and_twenty_wait() -> None:
 
     checker = passwords.Passwords(cheap=True)
     with ThreadPoolExecutor(40) as pool:
-        with checker._turn:  # as if a check took for ever
+        with checker._turn:  # simulates a check that never ends
             attempts = [pool.submit(checker.verify, None, "x") for _ in range(40)]
             refused = list(islice(as_completed(attempts), 19))
             assert all(isinstance(attempt.exception(), TooMany) for attempt in refused)

@@ -49,7 +49,7 @@ class Visitor:
         return parser.forms
 
     def sends(self, headers: dict[str, str] | None = None, form: int = -1, **fields: Any) -> httpx2.Response:
-        """Send a form of the page, the last one unless told, with these fields filled in."""
+        """Send a form of the page, by default the last one, with these fields."""
         action, kept = self.forms[form]
         self.page = self.http.post(action, data={**kept, **fields}, headers=headers or {})
         return self.page
@@ -75,6 +75,6 @@ def leap(cloud: Cloud, seconds: int) -> None:
 
 
 def answer_of(page: httpx2.Response) -> dict[str, str]:
-    """What a redirect to an app tells it."""
+    """Return the parameters of a redirect to an app."""
     assert page.status_code == 302, page.text
     return {name: values[0] for name, values in parse_qs(urlsplit(page.headers["location"]).query).items()}

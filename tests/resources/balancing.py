@@ -1,4 +1,4 @@
-"""What tests of load balancers do again and again."""
+"""Shared steps for tests of load balancers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def restricted(cloud: Cloud, owner: Client, name: str, **grants: Any) -> Client:
 
 @cache
 def certificate(name: str = "www.example.com", number: int = 1) -> tuple[str, str]:
-    """A certificate that vouches for itself, and its key."""
+    """Return a self-signed certificate and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     made = (

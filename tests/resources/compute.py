@@ -1,4 +1,4 @@
-"""What tests of instances do again and again."""
+"""Shared steps for tests of instances."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def create(client: Client, **body: Any) -> dict[str, Any]:
 
 
 def deploy(cloud: Cloud, client: Client, **body: Any) -> int:
-    """An instance with an image on it, running unless told otherwise; nothing is under way any more."""
+    """Return an instance with an image, running by default, with all work done."""
     made = create(client, **{"image": IMAGE, "root_pass": PASSWORD, **body})
     cloud.settle()
     return int(made["id"])
@@ -52,7 +52,7 @@ def act(client: Client, own: int, path: str, /, **body: Any) -> dict[str, Any]:
 
 
 def refused(answer: Response, reason: str, field: str | None = None, status: int = 400) -> None:
-    """The answer is one problem, in exactly these words."""
+    """Check that the response has exactly this problem."""
     problem = {"reason": reason} if field is None else {"field": field, "reason": reason}
     assert (answer.status_code, answer.json()) == (status, {"errors": [problem]})
 

@@ -58,7 +58,7 @@ class Follower:
     def _run(self) -> None:
         try:
             self.follow()
-        except BaseException as failure:  # told to whoever joins
+        except BaseException as failure:  # raised again by `join`
             self.failure = failure
 
     def follow(self) -> None:

@@ -1,4 +1,4 @@
-"""What tests about money share: months that pass, and books that are looked at."""
+"""Shared steps for tests of billing: passing months, and checks of the ledger."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def rows(cloud: Cloud, sql: str) -> list[Sequence[Any]]:
 
 
 def payers(cloud: Cloud, number: int) -> list[str]:
-    """Who pays for an instance from now on."""
+    """Return the accounts that pay for an instance from now on."""
     sql = "SELECT u.username FROM meter m JOIN account_user u ON u.account_id = m.account_id"
     return [str(name) for (name,) in rows(cloud, f"{sql} WHERE m.object_id = {number} AND m.ended IS NULL")]
 
@@ -70,7 +70,7 @@ def _by_account(cloud: Cloud, sql: str) -> dict[int, int]:
 
 
 def books_are_in_order(cloud: Cloud) -> None:
-    """What must always hold of the money of the server."""
+    """Check the invariants of the ledger."""
     assert rows(cloud, "SELECT entry FROM ledger GROUP BY entry HAVING sum(amount) <> 0") == []
     assert rows(cloud, "SELECT id FROM invoice WHERE subtotal + tax <> total") == []
     assert (

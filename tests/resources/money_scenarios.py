@@ -35,7 +35,7 @@ class TwoCustomers:
     def __init__(self, cloud: Cloud, at: str = EVENING) -> None:
         self.cloud = cloud
         stand_at(cloud, at)
-        cloud.settle()  # what was to be done in the months that were skipped
+        cloud.settle()  # work of the skipped months
         assert cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
         self.alice, self.bob = cloud.person(username="alice"), cloud.person(username="bob-receives")
         done(self.alice.put("/v4/account", json={"country": "DE"}))
@@ -112,7 +112,7 @@ def transfer_actions(client: Client) -> list[str]:
 
 
 def owners_of(customers: TwoCustomers) -> tuple[int, int, list[str]]:
-    """What Alice and Bob are answered about the instance, and who pays for it."""
+    """Return what Alice and Bob see of the instance, with its payer."""
     seen = [
         client.get(f"/v4/compute/instances/{customers.compute}").status_code
         for client in (customers.alice, customers.bob)
@@ -168,7 +168,7 @@ def is_billed_later(customers: TwoCustomers, step: Step) -> None:
 def use_much(customers: TwoCustomers) -> None:
     instance(customers.alice, "g6-standard-16")
     with customers.cloud.runtime.database.write() as db:
-        began = customers.cloud.runtime.clock.now() - 120 * 3_600_000  # as if it were there for five days
+        began = customers.cloud.runtime.clock.now() - 120 * 3_600_000  # as if created five days ago
         db.raw(f"UPDATE meter SET began = {began}, billed_until = {began}")
 
 
@@ -242,7 +242,7 @@ def is_paid_later(customers: TwoCustomers, _step: Step) -> None:
     is_paid(customers)
 
 
-# ---- all of them ----------------------------------------------------------------------------------------------------
+# all scenarios
 
 
 class Scenario(NamedTuple):
@@ -266,7 +266,7 @@ SCENARIOS = {
 
 
 def all_is_in_order(customers: TwoCustomers) -> None:
-    """Nothing was taken twice or is under way for ever, and everybody is told the balance that the ledger has."""
+    """Check that no money was taken twice, no charge is pending, and all balances match the ledger."""
     books_are_in_order(customers.cloud)
     for name, client in (("alice", customers.alice), ("bob-receives", customers.bob)):
         account = f"(SELECT account_id FROM account_user WHERE username = '{name}')"

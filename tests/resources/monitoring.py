@@ -1,4 +1,4 @@
-"""What tests of monitoring do over and over, and what they look at afterwards."""
+"""Shared steps and checks for tests of monitoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATH = "/v4/managed/services"
 
 @pytest.fixture
 def dora(cloud: Cloud) -> Client:
-    """The owner of a managed account, in a cloud whose clock stands."""
+    """Return the owner of a managed account, in a cloud with a frozen clock."""
     cloud.freeze()
     return cloud.person(username="dora", managed=True)
 

@@ -34,7 +34,7 @@ class Closed(Struct, frozen=True):
 
 
 class Terminal:
-    """What somebody has in front of them who is joined to a console."""
+    """Terminal of a user on a console."""
 
     def __init__(self, url: str, token: str, *, peer: str = "") -> None:
         self.connection = connect(url, peer=peer)

@@ -33,7 +33,7 @@ class Server:
         self.visits = 0
         self.visited = threading.Event()
         self._listening: socket.socket | None = None
-        # Bound and never listening, so that the port is nobody else's while this server is down.
+        # Bound without listening, so that the port stays reserved while this server is down.
         self._place = socket.socket()
         self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._place.bind(("127.0.0.1", 0))

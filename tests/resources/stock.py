@@ -19,7 +19,7 @@ THEN = {"created": "2026-01-01T00:00:00", "updated": "2026-01-01T00:00:00"}
 
 
 class Stock:
-    """What one account has."""
+    """The objects of an account."""
 
     def __init__(self, cloud: Cloud, username: str) -> None:
         self.database = cloud.runtime.database

@@ -256,7 +256,7 @@ def test_a_promo_code_is_refused_with_the_reason(cloud: Cloud, alice: Client) ->
 
 @pytest.mark.both
 def test_cancelling_charges_what_is_owed_removes_everything_and_ends_all_tokens(cloud: Cloud, alice: Client) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     number = instance(alice)["id"]
     euuid = alice.get("/v4/account").json()["euuid"]
     cloud.advance(3 * 3600)
@@ -286,7 +286,7 @@ def test_to_plan_the_end_makes_no_invoice_not_even_to_take_it_back(
     planned = alice.post("/v4/account/cancel", headers={"Prefer": "plan"}).json()["plan"]
     assert (planned["price"], made) == ({"hourly": -0.0075, "monthly": -5}, [])
     assert alice.post("/v4/account/cancel").status_code == 500
-    assert len(made) == 1  # who means it does
+    assert len(made) == 1  # confirmed by the caller
 
 
 def test_a_card_that_cannot_be_charged_keeps_the_account_open(cloud: Cloud) -> None:
@@ -350,7 +350,7 @@ def test_a_cancelled_account_keeps_no_object_of_any_kind(cloud: Cloud, alice: Cl
 def test_a_large_account_is_cleared_away_a_little_at_a_time(
     cloud: Cloud, alice: Client, mallory: Client, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """Who closes many instances keeps nobody else waiting; and a worker that dies over it takes none twice."""
+    """Close an account with many instances without delaying others; a worker's death repeats no removal."""
     cloud.freeze()
     monkeypatch.setattr(closing, "AT_ONCE", 2)
     others = instance(mallory)

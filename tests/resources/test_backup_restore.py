@@ -32,7 +32,7 @@ DENIED = "You do not have permission to access this Compute"
 
 @pytest.fixture
 def saved(cloud: Cloud, alice: Client) -> tuple[int, int]:
-    """A running instance, and a snapshot of it."""
+    """Return a running instance with a snapshot."""
     own = deploy(cloud, alice, backups_enabled=True, type="g6-nanode-1")
     made = act(alice, own, "backups", label="good")["id"]
     cloud.settle()

@@ -1,4 +1,4 @@
-"""Which automatic backups are kept, over many weeks and with days on which there was none."""
+"""Retention of automatic backups over many weeks, including days without a backup."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_enabling_backups_begins_scheduling(cloud: Cloud, alice: Client) -> None
     chosen = view(alice, own)["backups"]["schedule"]
     assert "Scheduling" not in chosen.values()
     assert None not in chosen.values()
-    # Left to the server again, it is chosen again.
+    # After "Scheduling" the server chooses again.
     sent = {"backups": {"schedule": {"window": "Scheduling"}}}
     assert alice.put(f"{URL}/{own}", json=sent).json()["backups"]["schedule"]["window"] == "Scheduling"
     cloud.advance(600)
@@ -219,7 +219,7 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
     cloud.freeze()
     own = deploy(cloud, alice, backups_enabled=True)
     alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Wednesday", "window": "W4"}}})
-    to_the_twentieth(cloud)  # so that the end of a month is on the way
+    to_the_twentieth(cloud)  # the end of a month is on the way
     seen = []
     for day in range(23):
         if day == 3:
@@ -273,7 +273,7 @@ def test_a_region_that_is_away_piles_up_no_backups(cloud: Cloud, alice: Client) 
     cloud.fault("region_outage", region="us-east")
     until(cloud, "2030-01-12T05:00:00")
     assert taken(cloud, away) == ["done", "waiting"]
-    assert taken(cloud, here) == ["done"] * 3  # whoever waits is in nobody's way
+    assert taken(cloud, here) == ["done"] * 3  # queued jobs block no others
     [before] = backups(alice, away)["automatic"]
     cloud.fault("region_back", region="us-east")
     assert cloud.settle() == 1

@@ -355,7 +355,7 @@ def test_a_payment_in_doubt_is_neither_taken_for_paid_nor_for_declined(
 
 
 def test_an_end_that_is_in_doubt_is_on_record(cloud: Cloud, alice: Client, moody: Moody) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     alice.post("/v4/compute/instances", json={"type": "g6-nanode-1", "region": "us-east", "label": "web"})
     cloud.advance(3600)
     moody.lost = "there"

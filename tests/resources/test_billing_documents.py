@@ -1,4 +1,4 @@
-"""Invoices as files, and what things cost this month."""
+"""Invoices as files, and cost of the current month."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.resources.money import done, instance, invoices, items, stand_at, unt
 
 @pytest.fixture
 def late(cloud: Cloud) -> Client:
-    """Somebody who is new three days before a month ends."""
+    """Return a user who is new three days before the end of a month."""
     stand_at(cloud, "2027-03-29T00:00:00")
     return cloud.person(username="alice")
 
@@ -37,7 +37,7 @@ def words(pdf: bytes) -> str:
 
 
 def is_readable_aloud(pdf: bytes) -> bool:
-    """Whether it says of itself that a screen reader can have it all."""
+    """True if the PDF declares itself accessible."""
     root: Any = PdfReader(io.BytesIO(pdf)).trailer["/Root"]
     return "pdfuaid" in root["/Metadata"].get_object().get_data().decode()
 
@@ -116,7 +116,7 @@ def test_one_pdf_is_made_at_a_time_and_only_a_few_wait(
         assert late.get(f"{url}/csv").status_code == 200
     finally:
         documents._places.release(places)
-    assert 1 < places < 8  # of as many threads
+    assert 1 < places < 8  # fewer places than threads
     assert late.get(f"{url}/pdf").status_code == 200
     assert (alone, documents._turn.locked()) == ([True], False)
 

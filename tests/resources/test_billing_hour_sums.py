@@ -1,4 +1,4 @@
-"""What is worked out once for an hour is, at each moment of it, what would be found by adding up anew."""
+"""Sums of an hour equal fresh sums at each of its moments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _compare(cloud: Cloud, history: Any, hour: int, moments: list[int]) -> None:
 
 
 def _shown(month: Any) -> Any:
-    """What a month comes to, as something that can be compared."""
+    """Return the cost of a month in a comparable form."""
     groups = (
         {name: (cost.so_far, cost.by_the_end) for name, cost in by.items()} for by in (month.services, month.tags)
     )
@@ -63,11 +63,11 @@ def test_at_each_moment_of_an_hour_it_is_the_sum_of_the_lines(cloud: Cloud) -> N
     _compare(cloud)
 
 
-# ---- what changes ---------------------------------------------------------------------------------------------------
+# changes
 
 
 def _costs(cloud: Cloud) -> tuple[Any, Any]:
-    """What the account is told, three times: the third time from what is kept."""
+    """Return the cost after three requests: the third uses the stored sums."""
     for _ in range(2):
         cloud.admin.get("/v4/account/cost"), cloud.admin.get("/v4/account")
     return cloud.admin.get("/v4/account").json()["balance_uninvoiced"], cloud.admin.get("/v4/account/cost").json()
@@ -189,7 +189,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_transaction_that_may_write_reads_nothing_that_is_kept(cloud: Cloud) -> None:
-    """It may have changed something itself, which nobody else sees yet, and which may yet be undone."""
+    """Bypass the stored sums in a writing transaction, which may have changes of its own that could be rolled back."""
     add_meters(cloud, 3)
     _costs(cloud)
     with cloud.runtime.database.write() as db:

@@ -27,7 +27,7 @@ APRIL = "2027-04-01T00:00:10"
 
 @pytest.fixture
 def owner(cloud: Cloud) -> Iterator[Client]:
-    """Somebody who is new at the beginning of a month."""
+    """Return a user who is new at the beginning of a month."""
     stand_at(cloud, MARCH)
     yield cloud.person(username="alice", public_ips=2)
     books_are_in_order(cloud)
@@ -35,7 +35,7 @@ def owner(cloud: Cloud) -> Iterator[Client]:
 
 @pytest.fixture
 def late(cloud: Cloud) -> Iterator[Client]:
-    """Somebody who is new three days before a month ends."""
+    """Return a user who is new three days before the end of a month."""
     stand_at(cloud, LATE_MARCH)
     yield cloud.person(username="alice")
     books_are_in_order(cloud)

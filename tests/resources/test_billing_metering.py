@@ -91,7 +91,7 @@ def test_a_new_month_starts_with_a_new_cap() -> None:
 
 
 def _hour_by_hour(meters: list[Meter], until: int) -> int:
-    """The same, one hour after the other."""
+    """Return the same amount, computed hour by hour."""
     spent: dict[tuple[int, str], int] = {}
     caps: dict[tuple[int, str], int] = {}
     for meter in sorted(meters, key=lambda metered: metered.began):

@@ -1,4 +1,4 @@
-"""What the database adds up is to the cent what each meter by itself comes to, and no meter is fetched for it."""
+"""Sums of the database equal the sums of single meters to the cent, without fetching a meter."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_no_more_rows_are_fetched_for_moreadd_meters(cloud: Cloud, path: str, mo
 
 
 def test_the_price_of_a_plan_is_that_of_what_it_changes(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the difference of all that runs before and after, found without adding up either."""
+    """Compute the price of a plan as a difference, without a sum of all running meters."""
     add_meters(cloud, 3)
     monkeypatch.setattr(meters, "rates", None)
     body = {"region": "us-east", "type": "g6-nanode-1", "backups_enabled": True}
@@ -185,7 +185,7 @@ def test_meters_that_are_over_and_billed_are_not_gone_through(sqlite_database: S
     connection.close()
 
 
-# ---- whose tags -----------------------------------------------------------------------------------------------------
+# tags by owner
 
 
 @pytest.mark.parametrize("changed", [False, True], ids=["alone", "after a change of plan"])

@@ -74,7 +74,7 @@ def test_traffic_is_billed_at_the_end_of_the_month_even_if_nothing_else_is_left_
     done(alice.delete(f"/v4/compute/instances/{number}"))
     stingy.settle()
     with stingy.runtime.database.write() as db:
-        db.raw("UPDATE meter SET billed_until = ended")  # as an invoice in the middle of the month leaves it
+        db.raw("UPDATE meter SET billed_until = ended")  # as an invoice in the middle of the month leaves the rows
     over = done(alice.get("/v4/account/transfer"))["billable"]
     assert over > 10
     until(stingy, "2027-04-01T00:00:10")
@@ -155,7 +155,7 @@ def test_a_host_that_is_silent_makes_only_its_own_traffic_free(stingy: Cloud) ->
     done(bob.post(f"{url}/{token}/accept"))
     until(stingy, "2027-03-20T05:00:00")
     assert done(bob.get("/v4/compute/instances"))["results"] == 2
-    assert known <= used(alice) < both  # with a few hours more of the one that could be asked
+    assert known <= used(alice) < both  # some hours later for the reachable one
 
 
 def test_what_was_deleted_before_the_month_ended_is_billed_with_it(stingy: Cloud) -> None:
@@ -187,7 +187,7 @@ def test_a_closed_account_is_not_looked_at_for_ever(stingy: Cloud) -> None:
 
 
 def used_in_two_regions(stingy: Cloud, owner: Client) -> int:
-    """What two instances, one of them in us-west, have used beyond their share when the month is over."""
+    """Return the traffic of two instances, one of them in us-west, beyond their plans at the end of the month."""
     instance(owner, **IMAGE)
     instance(owner, region="us-west", **IMAGE)
     stingy.settle()

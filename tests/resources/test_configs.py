@@ -44,7 +44,7 @@ def add(client: Client, own: int, **body: Any) -> dict[str, Any]:
 
 
 def machine(cloud: Cloud, own: int) -> Any:
-    """What the instance runs with, as the hypervisor knows it."""
+    """Return the machine's definition in the hypervisor."""
     with cloud.runtime.database.read() as db:
         host = int(db.raw(f"SELECT host FROM instance WHERE id = {own}").fetchone()[0])
     return hypervisor_client.hypervisor(cloud.runtime).observe(DomainRef(host, own)).active
@@ -143,7 +143,7 @@ def test_a_change_is_partial_and_counts_from_the_next_boot(cloud: Cloud, alice: 
         "notification",
         ("compute_config", config["id"]),
     )
-    # What was read can be sent back.
+    # A response can be sent back.
     answer = alice.put(address, json=after)
     assert {**answer.json(), "updated": None} == {**after, "updated": None}
 

@@ -47,7 +47,7 @@ def add(cloud: Cloud, client: Client, own: int, **body: Any) -> dict[str, Any]:
 
 
 def fingerprint(cloud: Cloud, disk_id: int) -> str | None:
-    """What is on a disk, as far as the hypervisor can tell."""
+    """Return the contents of a disk as the hypervisor reports them."""
     with cloud.runtime.database.read() as db:
         sql = f"SELECT host FROM instance WHERE id = (SELECT instance_id FROM disk WHERE id = {disk_id})"
         host = int(db.raw(sql).fetchone()[0])
@@ -345,7 +345,7 @@ def test_what_fails_leaves_things_as_they_were(
     assert disks(alice, own) == [made | {"updated": disks(alice, own)[0]["updated"]}]
     assert [disk.id for disk in hypervisor_client.hypervisor(cloud.runtime).list().disks] == [made["id"]]
     assert status(alice, own) == "offline"
-    act(alice, own, "disks", label="space-for-all", size=51200 - 2000)  # nothing stays reserved
+    act(alice, own, "disks", label="space-for-all", size=51200 - 2000)  # reservations were released
 
 
 def test_a_delete_that_fails_leaves_the_disk(cloud: Cloud, alice: Client, own: int) -> None:

@@ -23,9 +23,9 @@ from tests.resources.test_events import listed, plant
 
 @pytest.fixture
 def waiting(cloud: Cloud) -> Any:
-    """Until somebody waits on the server."""
+    """Return a function that waits until a request waits on the server."""
     hub = cloud.application.app.parts.hub
-    eventually(lambda: hub.waiting == 0)  # whoever waited in an earlier test is gone
+    eventually(lambda: hub.waiting == 0)  # requests of earlier tests have ended
 
     def until(count: int = 1) -> None:
         eventually(lambda: hub.waiting == count)
@@ -317,7 +317,7 @@ def test_with_many_writers_no_event_is_missed_or_doubled(cloud: Cloud, alice: Cl
 
 
 def overtaken(cloud: Cloud, alice: Client, patience: float) -> bool:
-    """Whether an event that commits late is passed by, by a cursor that has seen a later one."""
+    """True if a cursor with a later event skips an event that commits late."""
     inserted, may_commit = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -331,7 +331,7 @@ def overtaken(cloud: Cloud, alice: Client, patience: float) -> bool:
         late = pool.submit(slow)
         assert inserted.wait(10)
         quick = pool.submit(plant, cloud, "alice", "quick")
-        wait([quick], timeout=patience)  # it commits first if it can
+        wait([quick], timeout=patience)  # commits first if possible
         seen = look(alice, after=0)
         may_commit.set()
         late.result(10)
@@ -341,7 +341,7 @@ def overtaken(cloud: Cloud, alice: Client, patience: float) -> bool:
 
 
 def look(client: Client, after: int) -> list[int]:
-    """The events after one, counted row by row."""
+    """Return the events after an id, counted row by row."""
     answer = client.get("/v4/account/events", params={"after": after}, headers={"X-Filter": '{"id": {"+gt": 0}}'})
     return [item["id"] for item in answer.json()["data"]]
 

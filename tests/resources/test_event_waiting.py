@@ -1,4 +1,4 @@
-"""Waiting for events: cursor, long poll and stream, never missing one and never telling one twice."""
+"""Waiting for events: cursor, long poll and stream, without gaps or repeats."""
 
 from __future__ import annotations
 

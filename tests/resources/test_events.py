@@ -254,7 +254,7 @@ def test_marking_leaves_no_event(cloud: Cloud, alice: Client) -> None:
     assert listed(alice) == [made]
 
 
-# ---- who sees which -------------------------------------------------------------------------------------------------
+# visibility
 
 
 def test_a_neighbours_events_are_not_there(cloud: Cloud, alice: Client, mallory: Client) -> None:

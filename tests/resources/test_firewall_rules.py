@@ -1,4 +1,4 @@
-"""How the rules of firewalls reach machines: as the simulated hosts have them, whatever happens on the way."""
+"""Firewall rules on simulated hosts, under all changes of firewalls and instances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def machine(cloud: Cloud, client: Client) -> int:
 
 
 def network(cloud: Cloud, instance_id: int) -> Network:
-    """What its host lets through to a machine, and from it."""
+    """Return the filter rules of a machine on its host."""
     hypervisor: Any = cloud.runtime.hypervisor
     with hypervisor._transactions.reading() as ledger:
         entry = ledger.find(Wiring, instance_id)

@@ -99,7 +99,7 @@ BOMB = gzip.compress(bytes(3 * checks.MB))
         (BOMB, checks.TOO_LARGE),
         (BOMB[:1000], checks.TRUNCATED),
     ],
-    ids=[f"file {number}" for number in range(1, 10)],  # not their bytes, which tell the time
+    ids=[f"file {number}" for number in range(1, 10)],  # not by their bytes, which contain the time
 )
 def test_a_hostile_file_is_refused(
     cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch, file: bytes, reason: str

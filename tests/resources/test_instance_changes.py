@@ -177,7 +177,7 @@ def test_a_limit_of_memory_that_a_smaller_plan_cannot_hold_follows_it(cloud: Clo
     cloud.settle()
     shown = [config for config in configs(alice, own) if config["id"] in limits]
     assert [config["memory_limit"] for config in shown] == [600, 1024]
-    for config in shown:  # what is shown can be sent back
+    for config in shown:  # responses can be sent back
         assert alice.put(f"{URL}/{own}/configs/{config['id']}", json=config).status_code == 200
 
 
@@ -191,7 +191,7 @@ def test_a_disk_that_fits_a_smaller_plan_stays_as_it_is(cloud: Cloud, alice: Cli
 
 
 def test_a_raw_disk_is_never_made_smaller(cloud: Cloud, alice: Client) -> None:
-    """What is on it is known to nobody but its owner."""
+    """Keep the size: only the owner knows the contents."""
     own = create(alice, type="g6-standard-1")["id"]
     disk = act(alice, own, "disks", label="data", size=51200, filesystem="raw")["id"]
     cloud.settle()

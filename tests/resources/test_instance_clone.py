@@ -168,7 +168,7 @@ def test_neither_a_busy_source_nor_a_busy_target_is_cloned(cloud: Cloud, alice: 
     act(alice, own, "reboot")
     answer = alice.post(f"{URL}/{own}/clone", json=NEW)
     assert (answer.status_code, answer.json()) == (400, BUSY)
-    answer = alice.post(f"{URL}/{own}/clone", json={**NEW, "region": "moon"})  # what was sent is judged first
+    answer = alice.post(f"{URL}/{own}/clone", json={**NEW, "region": "moon"})  # the body is validated first
     refused(answer, "region is not valid", "region")
 
 

@@ -70,7 +70,7 @@ def test_an_instance_without_an_image_is_offline_at_once_with_every_default(clou
     (event,) = events(alice, "compute_create")
     assert (event["status"], event["percent_complete"], event["secondary_entity"]) == ("finished", 100, None)
     assert entity(event["entity"]) == ("compute", made["id"], made["label"], f"{URL}/{made['id']}")
-    # It is ready for its first disk without any waiting.
+    # A first disk can be added immediately.
     first = alice.post(f"{URL}/{made['id']}/disks", json={"label": "data", "size": 100})
     assert first.status_code == 200, first.text
 

@@ -1,4 +1,4 @@
-"""Deleting instances through HTTP: at any time, whatever is going on, and with nothing left behind."""
+"""Deletion of instances through HTTP: at any time, without leftovers."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _create(cloud: Cloud, client: Client) -> int:
 def _after(path: str, booted: bool = True, **body: Any) -> Callable[[Cloud, Client], int]:
     def begin(cloud: Cloud, client: Client) -> int:
         own = deploy(cloud, client, booted=booted, backups_enabled=True, type="g6-nanode-1")
-        act(client, own, "resize", type="g6-standard-1", allow_auto_disk_resize=False)  # so that it fits
+        act(client, own, "resize", type="g6-standard-1", allow_auto_disk_resize=False)  # fits the plan
         cloud.settle()
         act(client, own, "backups", label="before")
         cloud.settle()

@@ -1,4 +1,4 @@
-"""What a job declares is what runs: each is planted with a wrong declaration, and is then refused."""
+"""Declarations of jobs match their behaviour: each planted wrong declaration is refused."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_boot_that_accepts_only_what_runs_is_refused_to_what_is_off(machine: M
     machine.rest("shutdown")
     with planted("compute_boot", accepts=("running",)):
         assert machine.post("boot").json()["errors"] == BUSY
-        assert machine.post("reboot").json()["errors"] == BUSY  # of what is off, a reboot is a boot
+        assert machine.post("reboot").json()["errors"] == BUSY  # rebooting an instance that is off boots it
     assert _status(machine) == "offline"
 
 

@@ -1,4 +1,4 @@
-"""What hangs on an instance: its volumes, its firewalls and the load balancers in front of it, through HTTP."""
+"""Volumes, firewalls and load balancers of an instance, through HTTP."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_one_thing_at_a_time(cloud: Cloud, alice: Client) -> None:
         assert (answer.status_code, answer.json()) == (400, BUSY), path
     assert (alice.delete(f"{URL}/{own}/disks/{root['id']}").status_code) == 400
     assert len(events(alice)) == before
-    # What is no job is not kept waiting.
+    # Changes without a job are accepted.
     assert alice.put(f"{URL}/{own}", json={"label": "renamed"}).status_code == 200
     assert alice.get(f"{URL}/{own}/ips").status_code == 200
     cloud.settle()

@@ -1,4 +1,4 @@
-"""Two at once: whatever two callers ask of one instance in the same moment, exactly one of them wins."""
+"""Races of two simultaneous requests on an instance: exactly one wins."""
 
 from __future__ import annotations
 
@@ -94,18 +94,18 @@ def victim(machine: Machine, works_on: str, made: int) -> int:
 
 
 def delete_at_once(machine: Machine, scenario: Scenario, works_on: str) -> tuple[int, Response]:
-    """Both are asked for in the same moment; what is yet to be made is deleted as soon as it has a number."""
+    """Send the deletion and the order together; a new instance is deleted as soon as its id is known."""
     if works_on == "made":
         own = int(scenario.act(machine).json()["id"])
         return own, machine.owner.delete(f"{URL}/{own}")
-    assert machine.root  # which the scenario may ask for too
+    assert machine.root  # cached before the race, which may use it
     answers = at_once(lambda: scenario.act(machine), lambda: machine.owner.delete(machine.path))
     assert answers[0].status_code in (200, 400, 403 if scenario.named else 404)
     return machine.id, answers[1]
 
 
 def delete_at(machine: Machine, job: Job, step: Step, works_on: str) -> tuple[int, Response]:
-    """It is deleted while the job is at this step."""
+    """Delete the instance while the job is at this step."""
     asked: list[tuple[int, Future[Response]]] = []
 
     def attempt(*arguments: Any) -> Any:
@@ -126,7 +126,7 @@ def delete_at(machine: Machine, job: Job, step: Step, works_on: str) -> tuple[in
 @ROUNDS
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.operation.kind)
 def test_a_deletion_wins_over_every_job(cloud: Cloud, job: Job, rounds: Sequence[int]) -> None:
-    """At whatever step the job is: the instance goes, and nothing is left of it anywhere."""
+    """Delete at every step of a job: the instance is removed without leftovers."""
     transitions(cloud, **{"*": {"seconds": 0}})
     scenario, steps = SCENARIOS[job.operation.kind], job.operation.steps
     for number in rounds:

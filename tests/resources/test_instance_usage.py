@@ -47,7 +47,7 @@ def test_a_day_in_points_of_five_minutes(cloud: Cloud, alice: Client) -> None:
     assert cloud.runtime.clock.now() - 600_000 <= moments[-1] <= cloud.runtime.clock.now()
     assert all(0 < value <= 100 for _, value in data["cpu"])
     assert all(value > 0 for _, value in data["netv4"]["out"])
-    assert alice.get(f"{URL}/{own}/stats").json() == answer  # the same whenever it is asked
+    assert alice.get(f"{URL}/{own}/stats").json() == answer  # the response is stable
 
 
 def test_a_machine_that_is_off_uses_nothing(cloud: Cloud, alice: Client) -> None:
@@ -83,7 +83,7 @@ def test_traffic_adds_up(cloud: Cloud, alice: Client) -> None:
     assert answer == {"billable": 0, "quota": view(alice, own)["specs"]["transfer"], "used": month["bytes_total"]}
     until(cloud, "2027-04-01T00:00:00")
     whole = alice.get(f"{URL}/{own}/transfer/2027/3").json()
-    assert whole["bytes_total"] > 6 * month["bytes_total"]  # it was there for seven days of it
+    assert whole["bytes_total"] > 6 * month["bytes_total"]  # the instance existed for seven days of the month
     assert alice.get(f"{URL}/{own}/transfer").json()["used"] == 0
     before = alice.get(f"{URL}/{own}/transfer/2027/2").json()
     assert before == {"bytes_in": 0, "bytes_out": 0, "bytes_total": 0}

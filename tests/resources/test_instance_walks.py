@@ -1,4 +1,4 @@
-"""Long walks: whatever is asked of instances, in whatever order, and whatever happens meanwhile."""
+"""Random walks: any requests on instances in any order, with faults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 5
 
 
 class Walk:
-    """Somebody who asks for anything at all, and remembers every answer."""
+    """A user who sends random requests and stores every response."""
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
@@ -169,7 +169,7 @@ def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
         walk.step()
     assert cloud.sandbox.delete("/_sandbox/faults").status_code == 200
     transitions(cloud)
-    cloud.advance(86400)  # what could not be taken off a host is tried again within a day
+    cloud.advance(86400)  # failed removals are retried within a day
     cloud.settle()
     log = "\n".join(walk.log)
     assert violations(cloud) == [], log

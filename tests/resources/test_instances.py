@@ -220,7 +220,7 @@ CALLS += [("DELETE", path) for path in DELETES]
 
 
 def parts(cloud: Cloud, client: Client) -> dict[str, Any]:
-    """An instance with one of everything."""
+    """Return an instance with an object of every kind."""
     own = deploy(cloud, client, backups_enabled=True)
     backup = client.post(f"{URL}/{own}/backups", json={"label": "mine"}).json()["id"]
     cloud.settle()

@@ -1,4 +1,4 @@
-"""A host is drained: its instances leave it while they run, each in its turn, and what cannot leave is told."""
+"""Draining of a host: running instances leave in turn, and failures are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.resources.test_sweeping import host_of
 
 @pytest.fixture(autouse=True)
 def no_waiting(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for instances to leave has them leave."""
+    """Let the clock advance while the command waits for instances to leave."""
     monkeypatch.setattr(hosts, "pause", cloud.settle)
 
 

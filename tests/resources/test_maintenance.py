@@ -82,7 +82,7 @@ def test_a_live_migration_moves_the_instance_while_it_runs(cloud: Cloud, alice: 
 
 @pytest.mark.parametrize("kind", ["live_migration", "volume_migration"])
 def test_some_maintenance_is_not_felt(cloud: Cloud, alice: Client, kind: str) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     own = deploy(cloud, alice)
     before = len(events(alice))
     cloud.fault("maintenance", compute_id=own, type=kind, when=tomorrow(cloud, 1))

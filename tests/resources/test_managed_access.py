@@ -1,4 +1,4 @@
-"""Who may use managed service: unrestricted users of accounts that have it, on every endpoint."""
+"""Access to managed service: unrestricted users of managed accounts, on every endpoint."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ PATH = "/v4/managed/compute-settings"
 
 @pytest.fixture
 def dora(cloud: Cloud) -> Client:
-    """The owner of a managed account with one instance."""
+    """Return the owner of a managed account with an instance."""
     client = cloud.person(username="dora", managed=True)
     body = {"type": "g6-nanode-1", "region": "us-east", "label": "web-1", "group": "front"}
     assert client.post("/v4/compute/instances", json=body).status_code == 200

@@ -1,4 +1,4 @@
-"""Monitoring when workers die over it: one outage is one issue, one ticket and one mail, whatever happens."""
+"""Monitoring while workers die: an outage has a single issue, ticket and mail."""
 
 from __future__ import annotations
 

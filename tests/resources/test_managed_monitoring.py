@@ -180,7 +180,7 @@ def test_a_service_is_looked_at_every_minute(cloud: Cloud, dora: Client, server:
 
 
 def test_a_long_way_is_not_looked_at_minute_by_minute(cloud: Cloud, dora: Client, server: Server) -> None:
-    """Nothing outside can change while the clock is moved: a week would be the same look ten thousand times."""
+    """Probe once per advance: nothing outside changes while the clock moves, and a week is ten thousand probes."""
     watch(dora, server.url)
     cloud.settle()
     visits = server.visits
@@ -301,7 +301,7 @@ def test_a_service_that_goes_before_it_was_looked_at_takes_no_other_with_it(
 
 
 def test_a_slow_service_holds_up_no_other(cloud: Cloud, server: Server) -> None:
-    """With a clock that runs: the slow one is waited for elsewhere, and the other is told of at once."""
+    """Probe a slow and a fast service on a running clock: the fast one is reported without delay."""
     client = cloud.person(username="dora", managed=True)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         watch(client, f"http://127.0.0.1:{deaf.getsockname()[1]}/", timeout=255)
@@ -342,7 +342,7 @@ def test_a_probe_process_that_dies_over_a_look_makes_no_outage(cloud: Cloud, dor
         dora.put(f"{PATH}/1", json={"service_type": "url", "address": f"http://{place}/", "timeout": 255})
         moving = threading.Thread(target=cloud.advance, args=(5,))
         moving.start()
-        with deaf.accept()[0]:  # somebody waits for an answer now
+        with deaf.accept()[0]:  # a probe is waiting for a response now
             process = rounds.probe_client(cloud.runtime).process_id
             assert process is not None
             os.kill(process, signal.SIGKILL)

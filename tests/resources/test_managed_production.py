@@ -1,4 +1,4 @@
-"""What may be monitored where it matters: production mode, in which this machine is none of a tenant's business."""
+"""Addresses for monitoring in production mode, where this machine's own are refused."""
 
 from __future__ import annotations
 

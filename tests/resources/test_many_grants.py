@@ -1,4 +1,4 @@
-"""Who holds grants on thousands of objects: what it sees is found by key, not by going through the grants."""
+"""Users with thousands of grants: their lists use keys and do not scan the grants."""
 
 from __future__ import annotations
 

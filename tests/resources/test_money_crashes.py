@@ -84,7 +84,7 @@ def test_a_gateway_that_fails_for_an_hour_takes_the_money_of_an_invoice_once(clo
     all_is_in_order(customers)
 
 
-# ---- what a request does itself -------------------------------------------------------------------------------------
+# charges within a request
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

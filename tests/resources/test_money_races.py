@@ -1,4 +1,4 @@
-"""Races for money and instances: whoever comes at the same moment, there is one winner, and the others are told why."""
+"""Races for money and instances: a single request wins, and the others get a reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def outcome(answer: Response) -> Outcome:
 
 
 def each(clients: list[Client], url: str, **more: Any) -> list[Response]:
-    """All of them ask for the same, at the same moment."""
+    """Send the same request from all clients at the same moment."""
     return at_once(*(partial(client.post, url, **more) for client in clients))
 
 
@@ -49,7 +49,7 @@ def status(client: Client, token: str) -> str:
 
 
 def events(client: Client, token: str) -> list[str]:
-    """What the account's log says of a transfer, oldest first."""
+    """Return the events of a transfer, oldest first."""
     wanted = {"X-Filter": f'{{"entity.type": "entity_transfer", "entity.id": "{token}"}}'}
     newest_first = client.get("/v4/account/events", headers=wanted).json()["data"]
     return [event["action"].removeprefix("entity_transfer_") for event in reversed(newest_first)]
@@ -166,14 +166,14 @@ def test_the_same_payment_is_taken_once(cloud: Cloud, rounds: int) -> None:
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_an_account_is_cancelled_and_charged_once(cloud: Cloud, rounds: int) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     for number in range(rounds):
         owners = people(cloud, f"owner-{number}")
         instance(owners[0])
         cloud.advance(7 * 3600)
         answers = sorted(map(outcome, each(owners, "/v4/account/cancel", json={})))
         assert answers[0] == YES
-        # The others came while the winner's money was being asked for, or after the account was closed.
+        # The others arrived during the winner's charge, or after the account was closed.
         assert all(answer in ((409, [UNDER_WAY]), (401, ["Invalid Token"])) for answer in answers[1:]), answers
         assert outcome(owners[0].get("/v4/account")) == (401, ["Invalid Token"])
         account = f"(SELECT account_id FROM account_user WHERE username = 'owner-{number}')"
@@ -216,7 +216,7 @@ def test_one_promo_code_at_a_time(cloud: Cloud, rounds: int) -> None:
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_an_instance_is_deleted_or_handed_over(cloud: Cloud, rounds: int) -> None:
-    """Never both: whoever comes first, what its owner gives up is gone, and nobody receives it."""
+    """Check that only one happens: the instance is gone for its owner and not received, or the reverse."""
     sender, receiver = cloud.person(username="alice"), cloud.person(username="bob-receives")
     for _ in range(rounds):
         cloud.freeze()

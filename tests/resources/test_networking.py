@@ -52,7 +52,7 @@ def restricted(cloud: Cloud, owner: Client, **levels: Any) -> Client:
 
 
 def host_addresses(cloud: Cloud, own: int) -> set[str]:
-    """What the host of an instance knows of its addresses."""
+    """Return the addresses of an instance on its host."""
     cloud.settle()
     with cloud.runtime.database.read() as db:
         rows = db.raw(f"SELECT doc FROM hypervisor_thing WHERE id = {own}").fetchall()
@@ -193,7 +193,7 @@ def test_two_instances_may_swap_their_only_addresses(cloud: Cloud, alice: Client
     assert view(alice, first["id"])["ipv4"] == second["ipv4"]
     assert view(alice, second["id"])["ipv4"] == first["ipv4"]
     before = len(events(alice))
-    assert assign(alice, (first["ipv4"][0], second["id"])).json() == {}  # it has that already
+    assert assign(alice, (first["ipv4"][0], second["id"])).json() == {}  # already assigned there
     assert len(events(alice)) == before
 
 

@@ -18,7 +18,7 @@ __all__ = ["rich"]
 
 
 def held_by(cloud: Cloud) -> dict[str, int]:
-    """Who has which public address; each is there once."""
+    """Return the instance of each public address; addresses are unique."""
     with cloud.runtime.database.read() as db:
         rows = db.raw("SELECT address, instance_id FROM address WHERE public = true").fetchall()
         resting = db.raw("SELECT address FROM released_address").fetchall()

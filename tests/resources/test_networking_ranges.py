@@ -24,7 +24,7 @@ def new(client: Client, **body: Any) -> Response:
 
 
 def ranged(client: Client, own: int, **body: Any) -> tuple[str, str]:
-    """A new range, and its name without the prefix."""
+    """Return a new range, and its address without the prefix."""
     answer = new(client, compute_id=own, **body)
     assert answer.status_code == 200, answer.text
     text = str(answer.json()["range"])
@@ -180,7 +180,7 @@ def test_private_networks_come_and_go_with_the_profiles_that_use_them(cloud: Clo
     cloud.settle()
     assert listed(alice, VLANS) == []
     with cloud.runtime.database.read() as db:
-        assert db.raw("SELECT count(*) FROM vlan").fetchone()[0] <= 1  # of the first, which a save forgets
+        assert db.raw("SELECT count(*) FROM vlan").fetchone()[0] <= 1  # of the first network, which a save removes
 
 
 def test_a_network_that_nobody_uses_leaves_its_place_to_another(cloud: Cloud, alice: Client) -> None:

@@ -19,7 +19,7 @@ TAKEN = "Address must be unique among the nodes of a config"
 
 
 class Front(NamedTuple):
-    """A load balancer with one port."""
+    """A load balancer with a single port."""
 
     id: int
     config: int

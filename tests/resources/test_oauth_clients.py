@@ -266,7 +266,7 @@ def chunk(name: bytes, content: bytes) -> bytes:
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A picture that is small until it is unpacked."""
+    """Return a picture that is small until it is decoded."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     rows = zlib.compress(bytes(1000 * 3000), 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")

@@ -238,7 +238,7 @@ def test_settings_of_addresses_that_cannot_be_are_refused(settings: dict[str, An
 
 
 def _meanwhile(database: Database, first: Callable[[Session], object], then: Callable[[Session], object]) -> list[str]:
-    """What is wrong with ``then``, which begins while the transaction of ``first`` is open, and has to wait for it."""
+    """Return the problems of ``then``, which begins during the transaction of ``first`` and must wait."""
     wrong: list[str] = []
 
     def other() -> None:
@@ -259,7 +259,7 @@ def _meanwhile(database: Database, first: Callable[[Session], object], then: Cal
 
 
 def test_an_address_that_is_being_drawn_is_not_overlooked(postgres_database: Database) -> None:
-    """Of the built-in ones when a region gets its first network, and of a network that is taken back."""
+    """Count addresses that are being drawn: built-in ones at a region's first network, and a removed network's."""
     part = {"region": "eu-west", "public": True, "part": 0}
     with postgres_database.write() as db:
         db.insert(address_block, **part, number=0, used=0)

@@ -138,7 +138,7 @@ COMPRESSED = (
 
 
 def rsa(bits: int) -> str:
-    """A key of this length, of which nobody has the other half."""
+    """Return a public key of this length, without a private key."""
     parts = (b"ssh-rsa", b"\x01\x00\x01", (2**bits - 1).to_bytes(bits // 8 + 1, "big"))
     return "ssh-rsa " + b64encode(b"".join(len(part).to_bytes(4, "big") + part for part in parts)).decode()
 
@@ -192,7 +192,7 @@ def test_ssh_keys_are_each_users_own(cloud: Cloud, alice: Client, mallory: Clien
 
 
 def trust(cloud: Cloud, username: str, seconds: int = 3600) -> int:
-    """What the login service leaves when somebody ticks "remember me"."""
+    """Insert the row of a trusted browser, as the login service does."""
     now = cloud.runtime.clock.now()
     with cloud.runtime.database.write() as db:
         return db.insert(

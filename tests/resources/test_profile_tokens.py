@@ -182,7 +182,7 @@ def test_a_token_of_a_restricted_user_can_do_no_more_than_the_user(cloud: Cloud,
 
 
 def authorise(cloud: Cloud, owner: Client, username: str, scopes: str) -> tuple[int, str]:
-    """What the login service leaves when somebody lets an application in: a consent and an access token."""
+    """Insert a consent and an access token, as the login service does."""
     registered = owner.post(
         "/v4/account/oauth-clients", json={"label": "Planner", "redirect_uri": "https://planner.example/cb"}
     ).json()

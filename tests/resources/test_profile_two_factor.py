@@ -1,4 +1,4 @@
-"""Two-factor authentication: set up through HTTP, asked for as the login service asks."""
+"""Two-factor authentication: set up through HTTP, checked as the login service does."""
 
 from __future__ import annotations
 

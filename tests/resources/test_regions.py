@@ -1,4 +1,4 @@
-"""Regions, through HTTP: for everybody, in the order of the catalogue."""
+"""Regions through HTTP: for all callers, in catalogue order."""
 
 from __future__ import annotations
 

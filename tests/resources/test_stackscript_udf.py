@@ -1,4 +1,4 @@
-"""User-defined fields: what a script asks for, what is sent, and what the script then finds."""
+"""User-defined fields: their declaration, validation and values in the script."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\
 
 @cache
 def archive(size: int = 50_000_000) -> bytes:
-    """A small one of one file that is large."""
+    """Return a small archive of a large file."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made, made.open("zeros", "w") as file:
         for _ in range(max(1, size // 1_000_000)):
@@ -199,7 +199,7 @@ HARMLESS: dict[str, tuple[str, bytes, str]] = {
     "a document with a script": ("a.pdf", PDF.replace(b"<<", b"<</OpenAction<</S/JavaScript/JS(x)>>", 1), "a.pdf"),
     "a virus in words": ("a.txt", EICAR, "a.txt"),
     "a second extension": ("a.php.png", picture("PNG"), "a.php.png"),
-    "quotes": ('a"; x="b.txt', b"text", "a_22; x=_22b.txt"),  # as browsers send it
+    "quotes": ('a"; x="b.txt', b"text", "a_22; x=_22b.txt"),  # quoted as browsers do
     "a formula": ("=cmd|' /C calc'!A0.txt", b"=1+1", "C calc'!A0.txt"),
     "a name that reads backwards": ("a\u202etxt.png", picture("PNG"), "atxt.png"),
     "a page that is a document too": ("a.pdf", PDF.replace(b"\n", b"\n<script>alert(1)</script>\n", 1), "a.pdf"),

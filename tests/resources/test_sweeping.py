@@ -140,7 +140,7 @@ def test_volumes_that_only_one_side_knows_are_reported(cloud: Cloud, alice: Clie
 
 
 class Believing:
-    """A driver that tells of one thing what it has written down, and in a list what is really there."""
+    """A driver that answers lookups from its ledger, and lists from the hosts."""
 
     def __init__(self, driver: Any, lost: DiskRef, stray: DiskRef, volume: VolumeRef) -> None:
         self._driver, self._lost, self._stray, self._volume = driver, lost, stray, volume

@@ -69,7 +69,7 @@ def test_existence_is_checked_before_the_body_of_a_request(cloud: Cloud) -> None
     assert cloud.admin.delete("/v4/tags/none").status_code == 404
 
 
-# ---- who is restricted -------------------------------------------------------------------------------------------
+# restricted users
 
 
 def done(answer: Response) -> Any:

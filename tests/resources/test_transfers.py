@@ -36,7 +36,7 @@ def status(client: Client, token: str) -> str:
 
 
 def transfer_events(client: Client) -> list[tuple[str, str | None]]:
-    """What the log says of transfers, newest first: what happened, and who did it."""
+    """Return action and user of the transfer events, newest first."""
     events = client.get("/v4/account/events").json()["data"]
     return [(event["action"], event["username"]) for event in events if event["action"].startswith("entity_transfer")]
 
@@ -174,7 +174,7 @@ def test_whatever_is_attached_keeps_an_instance(cloud: Cloud, alice: Client) -> 
         )
     ]
     other = instance(alice)
-    assert offer(alice, other)["status"] == "pending"  # managed service on the account alone keeps nobody
+    assert offer(alice, other)["status"] == "pending"  # managed service of the account alone is no obstacle
 
 
 def test_what_was_attached_later_is_found_when_the_transfer_is_accepted(
@@ -308,7 +308,7 @@ def test_grants_tags_and_managed_settings_stay_behind(cloud: Cloud, bob: Client)
 
 
 def test_backups_go_along_and_are_made_for_the_new_owner(cloud: Cloud, alice: Client, bob: Client) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     number = instance(alice, image="compute/debian12", root_pass=ROOT, backups_enabled=True)
     cloud.settle()
     cloud.advance(600)
@@ -343,7 +343,7 @@ def test_a_label_that_is_taken_gets_the_number_of_the_instance_behind_it(
 def test_billing_changes_hands_with_the_instance_and_no_hour_is_paid_twice(
     cloud: Cloud, alice: Client, bob: Client
 ) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     number = instance(alice, backups_enabled=True)
     cloud.advance(10 * 3600 + 1200)
     accept(bob, offer(alice, number)["token"])

@@ -61,7 +61,7 @@ def works(cloud: Cloud, answer: Response) -> dict[str, Any]:
 
 
 def slots(client: Client, compute_id: int) -> dict[str, Any]:
-    """What stands at the slots of its first profile."""
+    """Return the devices of the first profile."""
     return {slot: device for slot, device in configs(client, compute_id)[0]["devices"].items() if device}
 
 

@@ -1,4 +1,4 @@
-"""What happens to instances by itself: guests that go off, hosts that go away, regions that do."""
+"""Unordered changes of instances: guests shut down, hosts and regions fail."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_boot_of_the_watchdog_that_fails_leaves_it_off(cloud: Cloud, alice: Cl
 
 @pytest.mark.parametrize("booted", [True, False])
 def test_a_host_in_maintenance_stops_what_is_on_it(cloud: Cloud, alice: Client, booted: bool) -> None:
-    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
+    stand_at(cloud, "2027-03-01T00:00:00")  # no month ends during the test
     own = deploy(cloud, alice, booted=booted)
     other = deploy(cloud, alice)
     before = len(events(alice))

@@ -1,4 +1,4 @@
-"""What must hold after a year, however it went: each check has a name, and says what it found wrong."""
+"""Invariants after a simulated year: each check has a name and returns its findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.year.life import Log
 from tests.year.reckoning import Bill, bills, line_of
 
 PARALLEL = "ip"
-"""What one object has several of at a time; of everything else it has one."""
+"""Kinds of which an object may have several at a time; of the others it has one."""
 
 
 class ComparedInvoices(NamedTuple):
@@ -121,11 +121,11 @@ def all_that_is_there_costs_its_owner(compared: ComparedInvoices) -> None:
 
 
 def no_hour_of_an_object_is_metered_twice(compared: ComparedInvoices) -> None:
-    """One meter ends before the next one begins; if they are one after the other, so do the hours that it has begun."""
+    """Check that a meter ends before the next begins, and that consecutive meters share no begun hour."""
     known: dict[tuple[object, ...], list[tuple[int, int, int | None]]] = {}
     columns = "id, coalesce(chain, id), what, object_id, began, ended"
     for _, chain, what, number, began, ended in rows(compared.cloud, f"SELECT {columns} FROM meter ORDER BY id"):
-        if ended is None or ended > began:  # one that ended before its first hour began is nothing
+        if ended is None or ended > began:  # a meter that ended before its first hour is free
             known.setdefault((what, number, chain if what == PARALLEL else 0), []).append((chain, began, ended))
     for thing, meters in known.items():
         for (chain, began, ended), (following, begins, _) in pairwise(sorted(meters, key=lambda meter: meter[1])):
@@ -144,11 +144,11 @@ CHECKS: tuple[Callable[[ComparedInvoices], None], ...] = (
 )
 
 
-# ---- what the year had in it ----------------------------------------------------------------------------------------
+# contents of the year
 
 
 def what_was_billed(cloud: Cloud) -> set[str]:
-    """What there is a line of that is not free; transfer is traffic beyond the plans, and credit a promotion's."""
+    """Return the kinds of billed lines; transfer is traffic beyond the plans, credit a promotion's."""
     return {str(what) for (what,) in rows(cloud, "SELECT DISTINCT what FROM invoice_item WHERE amount <> 0")}
 
 

@@ -37,7 +37,7 @@ HEAVY, LIGHT = 8 * GIGABYTE, GIGABYTE // 10
 
 
 class Crash(BaseException):
-    """The end of a process, as far as those inside it can tell."""
+    """Simulated end of the process."""
 
 
 def sent(number: int, start: int, stop: int) -> int:
@@ -46,12 +46,12 @@ def sent(number: int, start: int, stop: int) -> int:
 
 
 class PredictableTraffic(SimulatedHypervisor):
-    """Machines whose traffic anybody can reckon."""
+    """Machines with predictable traffic."""
 
     def history(
         self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
     ) -> tuple[Usage, ...]:
-        super().history(ref, start, stop, step, timeout=timeout)  # which knows what is not there
+        super().history(ref, start, stop, step, timeout=timeout)  # raises for missing machines
         return (Usage(start, stop, ipv4_out=sent(ref.id, start, stop)),)
 
 
@@ -76,7 +76,7 @@ class FailingGateway(SimulatedGateway):
 
 
 class FailingCommits:
-    """Fails at a chosen commit of whoever moves the clock: just before it, or just after."""
+    """Fails at a chosen commit during an advance of the clock: immediately before or after."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._database = cast("Any", cloud.runtime.database)
@@ -140,7 +140,7 @@ class RestartingServer:
             pass
 
     def _moves(self, move: Any) -> bool:
-        """Whether the power failed on the way, and it has to be done again."""
+        """True if the power failed during the advance, which must be repeated."""
         if self._power is None:
             move()
             return False
@@ -151,7 +151,7 @@ class RestartingServer:
             self._power.fail_after(0, commits_last=False)
         except Crash:
             self.seen["power cuts"] += 1
-            self._power.failure = Unavailable  # nothing more is written by who is dead
+            self._power.failure = Unavailable  # a dead process writes nothing
             self.restart()
             return True
         return False
@@ -161,7 +161,7 @@ class RestartingServer:
         self._open()
 
     def client(self, token: str) -> Client:
-        """One for each: a peer has so many connections and no more."""
+        """Return a client per token: a server limits the connections of a peer."""
         if token not in self._clients:
             self._clients[token] = self.cloud.client(token)
         return self._clients[token]
@@ -178,7 +178,7 @@ class RestartingServer:
 
 
 def _stand_still(place: Path | str) -> None:
-    """A database whose clock stands before the server is founded in it."""
+    """Freeze the clock of a database before a server starts on it."""
     database = open_database(place, None) if isinstance(place, str) else open_database(None, place)
     prepare(database)
     with database.write() as db:

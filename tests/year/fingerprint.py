@@ -1,4 +1,4 @@
-"""What a server has written down, as one number: all of it, but for what is different each time by nature."""
+"""Digest of a server's rows without those that differ by nature."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTES = {
     ("clock_mark", "machine"): "how far real time has come, whatever the clock of the server says",
     ("first_user", "password"): "as of the user whose password it is",
 }
-"""Of the notes that the server keeps for itself, each a JSON object under a name."""
+"""Keys of internal settings, each a JSON object."""
 
 
 def fingerprint(cloud: Cloud) -> str:
@@ -39,7 +39,7 @@ def fingerprint(cloud: Cloud) -> str:
 
 
 def _tables(cloud: Cloud) -> Iterator[str]:
-    """All but those of the database itself."""
+    """Yield all tables except the database's own."""
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     return (str(name) for (name,) in rows(cloud, named))
 

@@ -1,6 +1,6 @@
-"""What a year's events come to: who had what, at which price, from when to when.
+"""History of a year from its events: objects, prices and periods of each account.
 
-Nothing here reads a meter, and nothing is shared with the code that keeps them.
+Independent of the meters and of their code.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def first_of(text: str) -> int:
     return moment(f"{text}-01T00:00:00")
 
 
-# ---- what happened --------------------------------------------------------------------------------------------------
+# events
 
 
 class Fact(NamedTuple):
@@ -73,7 +73,7 @@ ACTIONS = {
 
 
 def facts(log: Log) -> list[Fact]:
-    """What the events tell, in the order of time."""
+    """Return the facts of the events in order of time."""
     all_facts: list[Fact] = []
     plans = {number: iter(asked[1:]) for number, asked in log.plans.items()}
     for event in sorted(log.events.values()):
@@ -90,7 +90,7 @@ def facts(log: Log) -> list[Fact]:
 
 
 def _moves(log: Log) -> Iterator[Fact]:
-    """Who has accepted a transfer is told by an event of theirs; when it was complete, by the transfer."""
+    """Yield the moves of transfers: the receiver's event names the account, the transfer itself the time."""
     for token, (status, ended) in log.ended.items():
         events: list[Event] = [event for event in log.events.values() if event.entity == f'"{token}"']
         sender = next(event.account for event in events if event.action == "entity_transfer_create")
@@ -100,12 +100,12 @@ def _moves(log: Log) -> Iterator[Fact]:
                     yield Fact(moment(ended), "moved", event.account, number)
 
 
-# ---- what it cost ---------------------------------------------------------------------------------------------------
+# costs
 
 
 @dataclass
 class PricedPeriod:
-    """One thing at one price for one account."""
+    """A period of an object at a fixed price for an account."""
 
     account: int
     what: str
@@ -125,7 +125,7 @@ class PricedPeriod:
 
 @dataclass
 class History:
-    """All periods of a year, and the traffic of instances when they left somebody."""
+    """All periods of a year, and the traffic of instances at their departure."""
 
     every: list[PricedPeriod] = field(default_factory=list)
     managed: set[int] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""A year in the lives of some accounts: what they ask for is written down, and what the server tells of it too."""
+"""A year in the life of some accounts: requests and responses are recorded."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ ACTIONS = (
     *("pay", "rename", "volume", "balancer"),
 )
 SOON = 60_000
-"""Milliseconds. What takes some seconds is not begun so shortly before an hour ends: its events do not tell which
-of the two hours the moment of the change was in."""
+"""Milliseconds. Longer work does not start this shortly before the end of an hour: its events do not show the hour of
+the change.
+"""
 
 
 class Event(NamedTuple):
-    """As the event log has it; it is read in time, before it is forgotten."""
+    """An event of the log, read before its deletion."""
 
     id: int
     account: int
@@ -39,7 +40,7 @@ class Event(NamedTuple):
 
 
 class ResourceChange(NamedTuple):
-    """Of volumes and load balancers: what was made, changed or deleted, and when."""
+    """A creation, change or deletion of a volume or load balancer, with its time."""
 
     at: int
     account: int
@@ -50,7 +51,7 @@ class ResourceChange(NamedTuple):
 
 @dataclass
 class Log:
-    """What events do not tell: which plan was asked for, and what was in a transfer."""
+    """Facts without an event: requested plans, and contents of transfers."""
 
     events: dict[int, Event] = field(default_factory=dict)
     plans: dict[int, list[str]] = field(default_factory=dict)
@@ -59,12 +60,12 @@ class Log:
     """Instances that are on a host: what has no image is nowhere, and sends nothing."""
     contents: dict[str, list[int]] = field(default_factory=dict)
     ended: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """How each transfer ended, and when: no event tells of its completion."""
+    """Result and time of each transfer: the completion has no event."""
     countries: dict[int, str] = field(default_factory=dict)
     redeemed: dict[int, int] = field(default_factory=dict)
     made: list[ResourceChange] = field(default_factory=list)
     predictable_traffic: bool = True
-    """Whether the traffic of each instance is known beforehand; otherwise none of it is beyond the plans."""
+    """True if the traffic of each instance is predictable; otherwise all traffic is within the plans."""
     _open: int = 0
 
     def read(self, application: RestartingServer | KilledServer) -> None:
@@ -124,7 +125,7 @@ class Year:
     def _act(self, at: int) -> None:
         self.application.advance(
             1 - self.application.now() % 1000 / 1000
-        )  # requests come at full seconds, as events tell time
+        )  # requests are sent at full seconds, the precision of events
         entry = self.rng.choice(ACTIONS) if self.done["manage"] else "manage"
         owner = self._owner(at)
         instances = owner.get("/v4/compute/instances?page_size=500").json()["data"]

@@ -136,7 +136,7 @@ def _overage(history: History, account: int, date: int) -> int:
 
 
 class PromotionCredit:
-    """What is left of a promotion."""
+    """Remaining credit of a promotion."""
 
     def __init__(self, redeemed: int | None) -> None:
         terms = PROMOTIONS[CODE]

@@ -1,4 +1,4 @@
-"""The life of an account, played on a server that runs here: from it come the examples of the OpenAPI document.
+"""The life of an account on a local server, from which the examples of the OpenAPI document are recorded.
 
-The clock stands still and chance has a seed, so that every run gives the same bytes.
+The clock is frozen and randomness seeded, so that every run gives the same bytes.
 """

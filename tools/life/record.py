@@ -20,7 +20,7 @@ FILE = "src/crofter/edge/openapi/recorded.json"
 BEGINS = "2027-03-01T09:00:00"
 SEED = 1
 ADDRESS = "https://cloud.example"
-"""What stands for the address of the server, which is another one each time."""
+"""Replacement for the server's varying address."""
 STREAMED = "stream_events"
 """Never ends, and answers no JSON."""
 SHOWN = 2
@@ -59,7 +59,7 @@ def done(endpoint: Endpoint, stocks: list[Stock]) -> tuple[Request, Response]:
 
 
 def recorded(cloud: Cloud, stocks: list[Stock]) -> dict[str, dict[str, Any]]:
-    """What each operation was sent and has answered: the parts of its path, its body, and the answer if it is JSON."""
+    """Return request and response of each operation: path parameters, body, and the response if it is JSON."""
     restore(cloud)
     listed = sorted(ENDPOINTS, key=lambda endpoint: (endpoint.writes, endpoint.name))
     calls = {endpoint.name: kept(cloud, *done(endpoint, stocks)) for endpoint in listed if endpoint.name != STREAMED}
@@ -67,7 +67,7 @@ def recorded(cloud: Cloud, stocks: list[Stock]) -> dict[str, dict[str, Any]]:
 
 
 def kept(cloud: Cloud, request: Request, answer: Response) -> dict[str, Any]:
-    """What an example consists of."""
+    """Return the stored parts of an example."""
     call: dict[str, Any] = {"parts": request.parts} if request.parts else {}
     if request.body is not None:
         call["request"] = request.body
@@ -86,7 +86,7 @@ def shortened(value: Any, deep: int = 0) -> Any:
 
 
 def render(examples: dict[str, dict[str, Any]]) -> str:
-    """One operation to a line, so that a change shows as what it is."""
+    """Return the file with a line for each operation, so that changes are visible."""
     lines = ",\n".join(
         f"{json.dumps(name)}: {json.dumps(example, ensure_ascii=False)}" for name, example in examples.items()
     )
@@ -94,6 +94,6 @@ def render(examples: dict[str, dict[str, Any]]) -> str:
 
 
 def text() -> str:
-    """What the file holds if it is written now."""
+    """Return the present contents of the file."""
     with played() as (cloud, stocks):
         return render(recorded(cloud, stocks))

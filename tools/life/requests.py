@@ -1,4 +1,4 @@
-"""One request for every operation that the account of the stock can make with success."""
+"""A successful request for every operation, with the objects of the stock."""
 
 from __future__ import annotations
 
@@ -102,16 +102,16 @@ ON = {
     "old-1": ("mutate_instance",),
     "spare-1": ("delete_instance",),
 }
-"""What is done to another instance than the first, which runs and has everything."""
+"""Operations that need another instance than the first, which is running and complete."""
 SOA = ("moved.example.", 300, "IN", "SOA", "ns.example.net. hostmaster.moved.example. 7 10 20 30 40")
 ZONE = (SOA, ("www.moved.example.", 60, "IN", "A", "203.0.113.7"), SOA)
-"""What the name server holds from which a domain is imported."""
+"""Zone on the name server for the import."""
 HELPER = ("view_user_grants", "update_user_grants", "delete_user")
-"""What is done about the second user of the account."""
+"""Operations on the second user of the account."""
 
 
 class Request(Struct):
-    """What is sent. ``parts`` are those of the path, by the names that the endpoint gives them."""
+    """A request. ``parts`` are its path parameters by name."""
 
     endpoint: Endpoint
     parts: dict[str, Any]
@@ -173,7 +173,7 @@ def _with_ids(name: str, stock: Stock, parts: dict[str, Any]) -> dict[str, Any] 
 
 
 def prepare(request: Request, stock: Stock) -> None:
-    """What has to be done before, where an operation is the second of two."""
+    """Do the preceding operation of an operation that needs one."""
     name = request.endpoint.name
     if name == "confirm_two_factor":
         secret = stock.post("profile/tfa-enable")["secret"]

@@ -30,7 +30,7 @@ MONTH = 32 * 86400
 
 
 def stocked(cloud: Cloud, *usernames: str) -> list[Stock]:
-    """An account of each of these people, on a cloud whose clock stands, after a month with all that they have."""
+    """Return an account for each name, with all objects after a month, on a frozen clock."""
     stocks = [Stock(cloud, username) for username in usernames]
     cloud.advance(MONTH)
     for stock in stocks:
@@ -39,7 +39,7 @@ def stocked(cloud: Cloud, *usernames: str) -> list[Stock]:
 
 
 class Stock:
-    """One account, its owner, and the ids of what it has: ``parts`` by the names that paths give them."""
+    """An account, its owner, and the ids of its objects: ``parts`` by path parameter."""
 
     def __init__(self, cloud: Cloud, username: str) -> None:
         self.cloud = cloud
@@ -58,7 +58,7 @@ class Stock:
         """The owner of an account that has nothing yet."""
 
     def after_a_month(self) -> None:
-        """What does not last so long, and the ids of what time has brought."""
+        """Create short-lived objects, and store the ids of objects that time has created."""
         self._apps()
         self._latest()
 
@@ -178,7 +178,7 @@ class Stock:
         self.parts["client_id"] = client["id"]
 
     def _latest(self) -> None:
-        """What time has brought, and the ids that are only in lists."""
+        """Store the ids of objects that time created, and of those that only lists show."""
         self.cloud.settle()
         lists = {
             "app_id": "profile/apps",

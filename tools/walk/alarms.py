@@ -50,7 +50,7 @@ class Alarms:
             until("Prometheus has looked", lambda: not self._prometheus or not self._prometheus.fires("CrofterDown"))
 
     def _see(self, name: str, in_metrics: Callable[[], Any] | None = None) -> None:
-        """By its rule, or by what is said here where a rule looks back in time."""
+        """Wait for an alarm's condition, by its rule or by ``in_metrics`` if the rule looks back in time."""
         until(f"{name} in the metrics", in_metrics or (lambda: self._holds(name)))
         watching = self._prometheus
         if watching is not None:
@@ -67,7 +67,7 @@ class Alarms:
         return value == float(rule[4]) if rule[3] == "==" else value > float(rule[4])
 
     def _values(self, name: str) -> list[float]:
-        """What the servers tell of a metric, whatever its labels."""
+        """Return all values of a metric from all servers."""
         every = [item for server in self._walk.apis for item in server.numbers().items()]
         return [value for key, value in every if key.partition("{")[0] == name]
 
@@ -92,7 +92,7 @@ class Alarms:
         self._see("CrofterOperationsHung", lambda: any(worker.numbers()[hung] for worker in self._walk.workers))
 
     def _database(self) -> None:
-        """It lets nobody in, as when it is being restored, and callers are refused."""
+        """Block connections to the database, as during a restore, and send requests."""
         name = conninfo_to_dict(self._walk.database)["dbname"]
         elsewhere = make_conninfo(self._walk.database, dbname="postgres")
         with psycopg.connect(elsewhere, autocommit=True) as connection:
@@ -125,7 +125,7 @@ class Alarms:
         self.seen.append("CrofterErrors")
 
     def _requests(self) -> tuple[float, float]:
-        """Those that were answered with 500 or 503 by all servers, and all of them."""
+        """Return the responses with 500 or 503 of all servers, and the total."""
         counts = [server.numbers() for server in self._walk.apis]
         answered = {
             (place, key): value
@@ -173,7 +173,7 @@ class Alarms:
         until("it is served again", lambda: self._walk.http.get("/v4/account").status_code == 200)
 
     def _clock(self) -> None:
-        """The mark of the latest time that was told is put ahead, as by a machine whose clock was an hour fast."""
+        """Move the stored time ahead, as a machine with a clock an hour fast does."""
         ahead = (
             "UPDATE meta SET value = jsonb_set(value::jsonb, '{machine}', to_jsonb((value::jsonb->>'machine')::bigint"
         )

@@ -1,4 +1,4 @@
-"""What the walk runs on: PostgreSQL, processes of crofter and Prometheus, on free ports of this machine."""
+"""Environment of the walk: PostgreSQL, processes of crofter and Prometheus, on free ports of this machine."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CROFTER = str(Path(sys.executable).with_name("crofter"))
 PATIENCE = 90.0
 ASKING = httpx2.Client(timeout=30, verify=False, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0))
-"""For what the processes tell inside. One for all: to make one takes longer than to ask."""
+"""Shared client for internal endpoints: creating a client takes longer than a request."""
 
 
 def until(what: str, happened: Callable[[], Any]) -> Any:
-    """Wait for something to be true; what it was."""
+    """Wait for a true value and return it."""
     deadline = time.monotonic() + PATIENCE
     while not (seen := happened()):
         if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ def postgresql(programs: Path) -> Iterator[str]:
 
 
 class Process:
-    """One process of crofter, with a log of its own and a port for its metrics."""
+    """A process of crofter, with its own log and metrics port."""
 
     def __init__(self, folder: Path, name: str, *words: str, env: Mapping[str, str]) -> None:
         self.name = name
@@ -80,11 +80,11 @@ class Process:
 
     @property
     def inside(self) -> str:
-        """Where its metrics and its health are."""
+        """Return the address of metrics and health."""
         return f"http://127.0.0.1:{self.metrics_port}"
 
     def wait_until_ready(self) -> None:
-        """It says where it is as soon as it serves or works."""
+        """Wait for the announcement of the address."""
         assert self.process.stdout is not None
         readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         assert readable, f"{self.name} does not start:\n{self.log()}"
@@ -106,7 +106,7 @@ class Process:
         self._ended()
 
     def stop(self) -> int:
-        """As systemd would; its exit code."""
+        """Stop the process as systemd does, and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self._ended()

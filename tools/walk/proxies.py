@@ -14,9 +14,9 @@ from tools.ports import free_ports
 from tools.walk.places import ROOT, listens, until
 
 WHERE = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", str(ROOT / ".tools" / "nginx" / "usr" / "sbin")])
-"""Debian puts servers where only root looks, and tools/proxy.sh one where nobody does."""
+"""Folders of Debian's servers, and of the one that tools/proxy.sh fetches."""
 Files = tuple[Path, Path]
-"""A certificate and its key."""
+"""Certificate and key."""
 
 
 def installed(*names: str) -> str | None:
@@ -25,13 +25,13 @@ def installed(*names: str) -> str | None:
 
 
 def serving(program: str, folder: Path, ports: list[int], files: Files) -> AbstractContextManager[str]:
-    """The proxy with that program; where it serves."""
+    """Return a context with the proxy of that program, which yields its address."""
     return PROXIES[Path(program).name](program, folder, ports, files)
 
 
 @contextmanager
 def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterator[str]:
-    """deploy/nginx/crofter.conf, with the ports and certificates of this machine."""
+    """Run deploy/nginx/crofter.conf, with the ports and certificates of this machine."""
     secure, plain = free_ports(), free_ports()
     text = (ROOT / "deploy" / "nginx" / "crofter.conf").read_text()
     text = _exchanged(
@@ -60,7 +60,7 @@ def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterato
 
 @contextmanager
 def caddy(program: str, folder: Path, ports: list[int], files: Files) -> Iterator[str]:
-    """deploy/caddy/Caddyfile, with the ports of this machine and a certificate that no authority is asked for."""
+    """Run deploy/caddy/Caddyfile, with the ports of this machine and a local certificate."""
     secure = free_ports()
     text = _exchanged(
         (ROOT / "deploy" / "caddy" / "Caddyfile").read_text(),
@@ -71,7 +71,7 @@ def caddy(program: str, folder: Path, ports: list[int], files: Files) -> Iterato
     )
     (folder / "Caddyfile").write_text(f"{{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\tauto_https off\n}}\n{text}")
     command = [program, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
-    # It keeps what it learns in the home of its user.
+    # Caddy stores its state in the home folder.
     own = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with _running(command, folder / "caddy.log", secure, {**os.environ, **own}):
         yield f"https://localhost:{secure}"
@@ -88,7 +88,7 @@ def _upstreams(text: str) -> list[str]:
 
 
 def _exchanged(text: str, here: Mapping[str, str]) -> str:
-    """What names a place is exchanged for what is here; each of these must be in the example."""
+    """Replace the places of the example by local ones; each must occur in the example."""
     for there, ours in here.items():
         assert there in text, f"the example does not say {there!r} any more"
         text = text.replace(there, ours)

@@ -109,7 +109,8 @@ class Walk:
             port = free_ports()
             self.ports.append(port)
             self.apis.append(self._process(f"api{number}", "serve", "--role", "api", "--port", str(port)))
-            self.apis[-1].wait_until_ready()  # one after another: on a slow machine a start waits for a lock in vain
+            # in turn: on a slow machine simultaneous starts would time out on the lock
+            self.apis[-1].wait_until_ready()
             self.workers.append(self._process(f"worker{number}", "work"))
             self.workers[-1].wait_until_ready()
         until("two workers are seen", lambda: self.apis[0].numbers()["crofter_workers"] == 2)
@@ -137,7 +138,7 @@ class Walk:
         self._exits.callback(self.http.close)
 
     def use(self) -> None:
-        """What customers do through the proxy: an instance, a stream, a file, and who they are in the log."""
+        """Use the proxy as customers do: an instance, a stream, a file, and their addresses in the log."""
         made = self.http.post("/v4/compute/instances", json=NEW)
         assert made.status_code == 200, made.text
         self.path = f"/v4/compute/instances/{made.json()['id']}"
@@ -226,7 +227,7 @@ class Walk:
         assert not logs or any('"GET /login/password"' in log.read_text() for log in logs)
 
     def lose_processes(self) -> None:
-        """One of each is killed: callers are served, and what is ordered is done."""
+        """Kill a process of each kind: requests are served, and orders are done."""
         self.workers.pop().kill()
         if self.front.startswith("https"):
             self.apis.pop().kill()
@@ -236,7 +237,7 @@ class Walk:
         until("it was rebooted", lambda: self.http.get(self.path).json()["status"] == "running")
 
     def keep(self) -> None:
-        """A backup while everything runs, and what is asked of the audit log."""
+        """Back up a running system, and verify the audit log."""
         # Before the backup: a checkpoint that is newer does not match what is restored from it.
         self.command("admin", "audit", "checkpoint", str(self.folder / "checkpoint"))
         (made,) = self.command("admin", "backup", str(self.folder / "backup"))

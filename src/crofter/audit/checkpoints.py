@@ -1,7 +1,6 @@
-"""Checkpoints: where the chains of all accounts ended at a moment, in the database and in files outside it.
+"""Checkpoints: the last entry of each account's chain at one moment, in the database and in files outside it.
 
-An account whose entries and head are all gone, or whose end was put back to what it once was, has nothing in itself
-that is wrong. Only who knows how far it had come can tell.
+A chain alone cannot show that its last entries, or all entries of an account, were deleted. A checkpoint shows it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from crofter.db.locks import Lock
 from crofter.keyring import Keyring
 
 ChainEnd = tuple[int, int, bytes]
-"""Of an account: its id, the number of its last entry, and that entry's mark."""
+"""Account id, number of the last entry, and mark of that entry."""
 ANCHOR = "audit_checkpoint"
 """Under this name the last checkpoint is noted beside the checkpoints, so that they cannot be cut off either."""
 FORMAT = "crofter audit checkpoint 1"
@@ -65,19 +64,19 @@ def take(runtime: Runtime) -> Checkpoint:
         if last is not None and before == _end_of(last) == noted and bytes(last.digest) == digest:
             return Checkpoint(last.number, last.at, bytes(last.mark), heads)
         if seen is None:
-            before = Anchor(before.number + 1, before.mark)  # what was seen is lost, and the gap will always show it
+            before = Anchor(before.number + 1, before.mark)  # the lost entries stay visible as a gap
         new = _following(keyring, before, clock.text(runtime.clock.now()), len(heads), digest)
         with runtime.database.write() as db:
             db.lock(Lock.SYSTEM)
             if _end_of(db.maybe(LATEST)) != _end_of(last):
-                continue  # somebody else has just taken one
+                continue  # another process has just written a checkpoint
             _put(keyring, db, new, listed)
         return Checkpoint(new.number, new.at, new.mark, heads)
 
 
 def _kept(db: Session, seen: list[ChainEnd], now: list[ChainEnd]) -> list[ChainEnd]:
-    """Where the chains end now; but of a chain that lost what was seen of it, what was seen. Else the next checkpoint
-    after somebody's change would forget it.
+    """Return the current chain ends, keeping the earlier end of a chain that lost entries. Otherwise the next
+    checkpoint would hide the loss.
     """
     ends = {end[0]: end for end in now}
     for end in seen:
@@ -103,7 +102,7 @@ def _put(keyring: Keyring, db: Session, new: StoredCheckpoint, listed: bytes) ->
     if new.number > 1:
         db.update(audit_checkpoint, {"number": new.number - 1}, heads=None)
     db.insert(audit_checkpoint, heads=listed, **msgspec.structs.asdict(new))
-    if meta.get(db, ANCHOR) is not None:  # a note that somebody removed is not made again: that would hide it
+    if meta.get(db, ANCHOR) is not None:  # a deleted anchor is not created again: that would hide the deletion
         _note(keyring, db, Anchor(new.number, new.mark))
 
 
@@ -112,7 +111,7 @@ def _end_of(last: StoredCheckpoint | None) -> Anchor:
 
 
 def latest_heads(keyring: Keyring, db: Session, latest: StoredCheckpoint) -> list[ChainEnd] | None:
-    """What the latest checkpoint has seen; None if it was altered."""
+    """Return the chain ends of the latest checkpoint; None if the checkpoint was altered."""
     listed = db.value(LATEST_HEADS, number=latest.number)
     if listed is None or digest_of(keyring, bytes(listed)) != bytes(latest.digest):
         return None
@@ -163,7 +162,7 @@ def write_file(keyring: Keyring, checkpoint: Checkpoint, path: Path) -> None:
 
 
 def _text(checkpoint: Checkpoint) -> str:
-    """One line about the checkpoint, then one per account."""
+    """Return a line for the checkpoint and a line for each account."""
     about: dict[str, Any] = {
         "format": FORMAT,
         "number": checkpoint.number,
@@ -176,7 +175,7 @@ def _text(checkpoint: Checkpoint) -> str:
 
 
 def read_file(keyring: Keyring, path: Path) -> Checkpoint:
-    """What a file says, if it is ours and as we wrote it; else ValueError."""
+    """Read a checkpoint file. Raise ValueError if the file is not ours or was altered."""
     try:
         text, _, signature = path.read_text(encoding="utf-8").rpartition("signature ")
         if signature.strip() != _signature(keyring, text):

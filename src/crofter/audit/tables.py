@@ -1,4 +1,4 @@
-"""What the audit log is kept in: entries, the end of each account's chain, and checkpoints over all of them."""
+"""Tables of the audit log: entries, the end of each account's chain, and checkpoints of all chains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from crofter.db import Id, Json, Moment, Row, query, table
 from crofter.db.sql import Column, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select, text
 
-# No foreign keys: what somebody did stays on record when they, or what they did it to, are gone.
+# No foreign keys: entries outlive the users and objects that they name.
 audit = table(
     "audit",
     Column("account_id", Id, nullable=False),
@@ -55,7 +55,7 @@ audit_checkpoint = table(
     Column("digest", LargeBinary, nullable=False),  # a keyed hash over the heads
     Column("previous", LargeBinary, nullable=False),
     Column("mark", LargeBinary, nullable=False),
-    Column("heads", LargeBinary),  # all of them, in the latest checkpoint only
+    Column("heads", LargeBinary),  # the ends of all chains, in the latest checkpoint only
 )
 
 BEGINNING = bytes(32)
@@ -63,7 +63,7 @@ PAGE = 1000
 
 
 class AuditEntry(Struct, frozen=True):
-    """What one unit of work did, as it is put on record."""
+    """The audit entry of one unit of work."""
 
     account_id: int
     at: str
@@ -118,7 +118,7 @@ class StoredCheckpoint(Row):
 
 
 class Tampering(Struct, frozen=True):
-    """Where a chain is broken, and how one can tell. The chain of checkpoints belongs to no account."""
+    """A break in a chain, with its evidence. The chain of checkpoints has no account."""
 
     account_id: int | None
     number: int

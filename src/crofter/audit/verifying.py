@@ -1,4 +1,4 @@
-"""Whether the audit log is whole: each account's chain, the chain of checkpoints, and what checkpoints have seen."""
+"""Verification of the audit log: chains of accounts, chain of checkpoints, and entries that checkpoints name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting on record what somebody did, in the transaction that does it."""
+"""Writing of audit entries, in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def write_without_token(
     *,
     user_id: int | None = None,
 ) -> None:
-    """Put on record, in the same transaction, what was done by whoever needs no token: people at the login service,
-    staff at a command line.
-    """
+    """Write the audit entry of a change without a token: by the login service, or on the command line."""
     ctx.db.lock_account(account_id)
     entry = _entry(ctx, account_id, username, operation, path, list(fields), user_id, None)
     append(ctx.runtime.keyring, ctx.db, entry)
@@ -77,7 +75,7 @@ def append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
     db.insert_later(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(entry))
     db.deferred_writes[key] = NewChainHead(keyring, entry.account_id, number, mark)
     if db.journal is not None:
-        db.journal.clear()  # what comes after this entry belongs to the next one
+        db.journal.clear()  # later changes belong to the next entry
 
 
 class NewChainHead(Struct, frozen=True):

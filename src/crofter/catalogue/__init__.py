@@ -1,4 +1,4 @@
-"""What the server offers, in files that an operator can copy, edit and add to."""
+"""Catalogue of regions, types, images and kernels, in files that an operator can copy, edit and extend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the files of the catalogue, and telling the operator all that is wrong with them at once."""
+"""Reading of catalogue files. All problems are reported together."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 Read = tuple[list[Entry], list[str]]
-"""Entries, and what is wrong with them."""
+"""Entries and the problems found in them."""
 
 
 def _entries(target: CatalogueTable, path: Path) -> Read:

@@ -12,7 +12,7 @@ from crofter.db import Query, Session, query
 from crofter.db.sql import ColumnElement, Table, select, update
 
 AT_ONCE = 100
-"""Rows that one statement inserts."""
+"""Maximum number of rows of one insert statement."""
 
 
 def load(db: Session, targets: Sequence[CatalogueTable], folder: str | None) -> None:
@@ -22,13 +22,13 @@ def load(db: Session, targets: Sequence[CatalogueTable], folder: str | None) -> 
 
 
 def _fill(db: Session, target: CatalogueTable, entries: Sequence[Entry]) -> None:
-    """What is no longer in the file loses its place and is offered no more; what else a row holds outlives a start."""
+    """Update the table from the entries. A row without an entry is no longer offered, but is kept."""
     rows = [dict(zip(target.table.c.keys(), row, strict=True)) for row in db.all(known_rows(target.table, target.slug))]
     known = {row[target.slug]: row for row in rows}
     wanted = {entry.id: {"position": place, **target.columns(entry)} for place, entry in enumerate(entries, 1)}
     offered = {slug for slug, row in known.items() if row["position"] is not None}
     if offered == wanted.keys() and all(_holds(known[slug], values) for slug, values in wanted.items()):
-        return  # as at nearly every start
+        return  # usual case: the file is unchanged
     if known:
         db.run(unplaced(target.table))  # also frees the places, since no two rows may share one
     new: list[dict[str, Any]] = []

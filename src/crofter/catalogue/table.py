@@ -1,4 +1,4 @@
-"""One sort of thing that the server offers: its file of the catalogue, and the table that this is read into."""
+"""Description of one kind of catalogue entry: its file, and the table that the file fills."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TomlMoment = Annotated[datetime, Meta(tz=False)]
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file says of one thing. A subclass says what else it must say."""
+    """An entry of a catalogue file. Subclasses add the fields of their kind."""
 
     id: str
 
@@ -49,11 +49,11 @@ class CatalogueTable(Struct, frozen=True):
     slug: str = "slug"
     """The column of the id."""
     order: Callable[[Any], Any] | None = None
-    """What the entries are sorted by; the order of the file unless it says."""
+    """Sort key of the entries. Default: the order of the file."""
     problems: Callable[[Sequence[Any]], Iterable[str]] = _nothing
-    """What is wrong with the entries as a whole."""
+    """Check of all entries together; returns the problems."""
     may_be_empty: bool = False
-    """Whether a server can do without any: then a file without entries is no mistake."""
+    """True if the file may be empty."""
 
     @property
     def file(self) -> str:

@@ -91,7 +91,7 @@ def overview() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command, and exit with its code."""
+    """Run a command and exit with the command's code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(guarded(lambda: _run(words, own_process=arguments is None)))
 
@@ -110,7 +110,7 @@ def _run(words: list[str], *, own_process: bool) -> int:
     if words[0] not in (*own, "--version"):
         return client.run(words, own)
     if own_process:
-        gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
+        gc.disable()  # imported objects stay: collections would cost a tenth of the start
     asked = vars(parser().parse_args(words))
     command = asked.pop("command")
     if command == "openapi":

@@ -1,4 +1,4 @@
-"""What ``crofter admin`` does to accounts, users and tokens."""
+"""Commands of ``crofter admin`` on accounts, users and tokens."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _person(db: Any, username: str) -> Person:
 
 
 def _context(runtime: Runtime, db: Any, account_id: int) -> Context:
-    """The system itself acts, on somebody's account."""
+    """Return a context in which the system acts on the account."""
     db.lock_account(account_id)
     return Context.of_system(runtime, db, account_id)
 

@@ -1,4 +1,4 @@
-"""What ``crofter admin`` understands. Light to import: what it does is in ``admin_commands``."""
+"""Argument parser of ``crofter admin``. Light to import: the commands themselves are in ``admin_commands``."""
 
 from __future__ import annotations
 

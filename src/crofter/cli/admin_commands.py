@@ -48,7 +48,7 @@ MODULES = {
     "users delete": "suspending",
     "users reset-two-factor": "suspending",
 }
-"""Where a command is, or else its group."""
+"""Module of each command, or of the command's group."""
 WHOLE_SERVER = ("init", "move", "restore", "rotate-key", "clock back")
 """Commands that need every resource, because they make all tables or go through them; they want no server to run. For
 the rest it is not loaded, since that takes longer than all that they do."""
@@ -57,7 +57,7 @@ NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 
 
 def run(settings: Settings, arguments: Arguments) -> int:
-    """Do one command; the exit code."""
+    """Run one command and return its exit code."""
     try:
         with handed_over(settings.folder):
             opens_itself = _OPENING.get(arguments["group"]) or _OPENING.get(command_of(arguments))
@@ -91,7 +91,7 @@ def _done(settings: Settings, arguments: Arguments) -> Rows:
         runtime.database.close()
 
 
-# ---- what opens the database itself, or copes without one -----------------------------------------------------------
+# commands that open the database themselves, or need none
 
 
 def _rotate_key(settings: Settings, arguments: Arguments) -> int:

@@ -1,4 +1,4 @@
-"""What is printed once a server listens: for a person, or as one line for a program."""
+"""Announcement of a server that listens: text for a person, or one line of JSON for a program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def for_programs(application: Application, listening: socket.socket, pid: int) -
 
 
 def for_people(application: Application, listening: socket.socket, metrics_port: int | None = None) -> str:
-    """What a person needs to go on."""
+    """Return the address, the first login and the next steps as text."""
     settings = application.runtime.settings
     address = reached_at(_address(settings, listening))
     lines = [

@@ -1,4 +1,4 @@
-"""What ``crofter admin`` shows of the audit log and of the outbox."""
+"""Commands of ``crofter admin`` on the audit log and the outbox."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def _verify_audit(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         broken = audit.verify(runtime.keyring, db, outside)
     if broken:
-        raise Refused([msgspec.structs.asdict(fault) for fault in broken])  # nothing is added to what was tampered with
+        # a log that was tampered with gets no new entries
+        raise Refused([msgspec.structs.asdict(fault) for fault in broken])
     if not arguments["json"]:
         print("the audit log is whole")
     return []
@@ -51,7 +52,7 @@ def _checkpoint_audit(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def _show_audit(runtime: Runtime, arguments: Arguments) -> Rows:
-    """Who did what to an account, the latest last. Users and paths are what people wrote: shown as plain text."""
+    """Return an account's audit entries, latest last. User names and paths are user input, printed as plain text."""
     with runtime.database.read() as db:
         account_id = _chain(db, arguments["euuid"])
         latest = deque(audit.entries(db, account_id), maxlen=arguments["last"])

@@ -28,7 +28,7 @@ LAST_BACKUP = "last_backup"
 
 
 def back_up(runtime: Runtime, arguments: Arguments) -> Rows:
-    """As it is at one moment, while the server writes. It gets its name when it is whole."""
+    """Write a consistent backup while the server runs. The file gets its final name when the backup is complete."""
     target = Path(arguments["file"])
     whole = target.with_name(f".{target.name}.new")
     try:

@@ -17,8 +17,8 @@ from crofter.resources.closing import rules as closing
 
 
 def _close(runtime: Runtime, arguments: Arguments) -> Rows:
-    """As its owner would, but without asking the card: what is owed stays on the last invoice."""
-    runtime.hypervisor = hypervisor(runtime)  # it knows the traffic that is still to be billed
+    """Close the account as its owner would, without a charge to the card: the debt stays on the last invoice."""
+    runtime.hypervisor = hypervisor(runtime)  # needed for traffic that is not billed yet
     with runtime.database.read() as db:
         account = account_of(db, arguments["euuid"])
         periods = invoices.final_periods(Context.of_system(runtime, db, account.id), account.id)

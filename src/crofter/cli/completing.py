@@ -6,12 +6,12 @@ import argparse
 
 
 def candidates(parser: argparse.ArgumentParser, typed: list[str]) -> list[str]:
-    """What the last word can become; nothing where the shell may offer files."""
+    """Return the completions of the last word; an empty list where the shell may complete file names."""
     *before, last = typed
     for word in before:
         parser = _commands(parser).get(word, parser)
     option = parser._option_string_actions.get(before[-1])
-    if option is not None and option.nargs != 0:  # it wants a value
+    if option is not None and option.nargs != 0:  # the option takes a value
         known = [str(choice) for choice in option.choices or ()]
     elif last.startswith("-"):
         known = list(parser._option_string_actions)
@@ -21,7 +21,7 @@ def candidates(parser: argparse.ArgumentParser, typed: list[str]) -> list[str]:
 
 
 def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Those one word further."""
+    """Return the subcommands by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

@@ -139,7 +139,7 @@ def _host_certificates(settings: Settings) -> Iterator[Finding]:
 
 
 def _inside(runtime: Runtime) -> Iterator[Finding]:
-    """What only the database can tell. That it could be opened means that schema and key fit."""
+    """Check the contents of the database. An open database proves that schema and key fit."""
     with runtime.database.read() as db:
         if runtime.database.dialect == "postgresql":
             version = int(db.raw("SELECT current_setting('server_version_num')").fetchall()[0][0]) // 10_000

@@ -20,7 +20,7 @@ def kept(settings: Settings, login: FirstLogin | None) -> str | None:
     path = settings.folder / FILE
     try:
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # of a database that is gone: the one it was for was empty
+        path.unlink(missing_ok=True)  # left over from a deleted database: the database of this start was empty
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(f"user      {login.username}\npassword  {login.password}\ntoken     {login.token}\n")
             file.flush()

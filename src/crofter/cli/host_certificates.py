@@ -53,10 +53,10 @@ def make(own: Path, name: str, to: Path) -> Rows:
 
 
 def _make_for_machines(own: Path, name: str, to: Path) -> None:
-    """What machines that move from host to host are encrypted with.
+    """Create the certificate that encrypts live migrations.
 
-    QEMU reads it, so somebody who has broken out of a guest may. Hence an authority of its own, by which nobody is let
-    in anywhere else; each QEMU is one side as well as the other.
+    QEMU reads the key, so a guest that breaks out of QEMU can read it too. A separate authority signs it, which no
+    other service trusts. Each QEMU acts as client and as server.
     """
     own.mkdir(parents=True, exist_ok=True)
     to.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""What whoever runs the hosts does: adds them, takes them out of service, and sees whether they and the database agree.
+"""Commands for the operator of hosts: add, drain, remove, and compare with the database.
 
-Works beside a running server, which hears of it with its next look at the table of hosts.
+They run next to a server, which reads the table of hosts again at its next poll.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def add(runtime: Runtime, arguments: Arguments) -> Rows:
-    """What the host has is read from it, as far as it is not said."""
+    """Add a host. Values that the command line leaves out are read from the host."""
     region, network = arguments["region"], arguments["network"]
     with runtime.database.read() as db:
         if region not in regions.slugs(db):
@@ -118,7 +118,7 @@ def _check_vlans(tags: str, network: str, others: set[str | None]) -> None:
 
 
 def show(runtime: Runtime, arguments: Arguments) -> Rows:
-    """All hosts that were added, and which of them answer."""
+    """Return all hosts, with their reachability."""
     with runtime.database.read() as db:
         entries = fleet.load(db).entries
     if not entries:
@@ -144,9 +144,7 @@ def _row(entry: HostEntry, state: str) -> dict[str, object]:
 
 
 def drain(runtime: Runtime, arguments: Arguments) -> Rows:
-    """Machines that are on move to other hosts. Guests of the rest are asked to shut down, and come on again here when
-    it is over.
-    """
+    """Move running instances to other hosts. Shut down the others; they start here again after the maintenance."""
     number, driver = arguments["id"], driver_of(runtime)
     try:
         if not arguments["over"] and not arguments["shut_down"]:
@@ -159,7 +157,7 @@ def drain(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def _move_away(runtime: Runtime, host: int) -> None:
-    """Until each instance that was on has left, or cannot; a server does it, and what becomes of each is told."""
+    """Wait until every running instance has left or failed to leave, and print each result. A server does the work."""
     from crofter.resources.instances import leaving  # noqa: PLC0415 - it brings much of instances along
 
     tried: set[int] = set()
@@ -193,7 +191,7 @@ def _whereabouts(host: int | None, before: int, reason: str | None) -> str:
 
 
 def tell(text: str) -> None:
-    """What happens meanwhile, beside what a command prints in the end."""
+    """Print progress on standard error; standard output carries the result."""
     print(text, file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""What a file says of itself before any program is let look into it: whether it is an image, and a harmless one."""
+"""Checks of an image file before any program opens it: format and dangerous features."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ COMPRESSED_CLUSTER = 1 << 62
 class Kind(NamedTuple):
     format: Literal["qcow2", "raw"]
     size: int
-    """MB that it needs."""
+    """Required disk size in MB."""
 
 
 def look_at(path: Path) -> Kind:
-    """What the file is. ValueError says what is wrong with it."""
+    """Return the kind of the image file. Raise ValueError with the problem otherwise."""
     with _opened(path) as file:
         length = os.fstat(file.fileno()).st_size
         head = file.read(4096)

@@ -25,7 +25,7 @@ from crofter.drivers.hypervisor.libvirt.media import ImageFile
 from crofter.resources.images.store import image as images
 
 SECONDS, MEMORY = 900, 2 << 30
-"""What looking at an image and converting it may take: a made-up one must not fill or stop this machine."""
+"""Limits of the inspection and conversion of an image: a crafted file must not fill or block the machine."""
 _KNOWN = query(select(images.c.size).where(images.c.name == bindparam("name")))
 _SUMS = {64: "sha256", 128: "sha512"}
 
@@ -62,7 +62,7 @@ def _converted(
         known = ImageFile(architecture, size, boot, _digest(made, "sha256"), max(1, made.stat().st_size // MB))
         made.chmod(0o444)
         Path(work, "image.json").write_bytes(msgspec.json.encode(known))
-        # The description last: whoever finds it finds the whole image beside it.
+        # Write the description last: its presence means that the image is complete.
         os.replace(made, folder / f"{name}.qcow2")
         os.replace(Path(work, "image.json"), folder / f"{name}.json")
     return {"id": slug, "architecture": architecture, "size": size, "boots": boot, "sha256": known.sha256}

@@ -19,7 +19,8 @@ def rotate(settings: Settings, arguments: Arguments) -> int:
     in_file = settings.secret_key is None and folder is not None
     if in_file:
         assert folder is not None
-        opened(settings, beside=False).database.close()  # nobody else is at it, and the key at hand is the right one
+        # raises unless no other process uses the database and the key fits
+        opened(settings, beside=False).database.close()
         keyring.add_master(folder / MASTERS, Rng())
     elif not settings.former_secret_keys:
         raise ValueError(

@@ -28,7 +28,7 @@ _PAGE = (
 
 
 class Failed(Exception):
-    """It did not work. The text says why."""
+    """Failure of a sign-in, with the reason as its text."""
 
 
 class _Callback(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""What the process itself has to say, on standard error beside the requests."""
+"""Log of the process, written to standard error next to the request log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crofter.config import Settings, complaints
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per record, the form of the lines about requests."""
+    """Formatter that writes one JSON object per record, like the request log."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -52,7 +52,7 @@ class LogFile:
         self._path = path
 
     def reopen(self) -> None:
-        """What somebody has renamed is written to no more, but the file that has its name now, or gets it."""
+        """Reopen the log file under its configured name after a rotation."""
         if self._path is None:
             return
         try:
@@ -65,7 +65,7 @@ FILE = LogFile()
 
 
 def was_not_cut_off(record: logging.LogRecord) -> bool:
-    """When the server stops, requests that take too long are cancelled. One line tells how many: no trace of each."""
+    """Drop the traces of requests cancelled at a stop: one line already reports their number."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

@@ -1,4 +1,4 @@
-"""What ``crofter admin`` announces about machines that need maintenance."""
+"""Commands of ``crofter admin`` that announce maintenance of instances."""
 
 from __future__ import annotations
 

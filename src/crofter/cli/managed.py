@@ -1,4 +1,4 @@
-"""What the support staff does for managed accounts."""
+"""Commands of the support staff for managed accounts."""
 
 from __future__ import annotations
 

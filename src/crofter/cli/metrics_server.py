@@ -53,7 +53,7 @@ class MetricsServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = 10  # seconds for a request to arrive, so that nobody holds a thread for ever
+    timeout = 10  # seconds until a request must have arrived, so that a slow client cannot hold a thread
     server_version = "crofter"
     sys_version = ""
 
@@ -79,4 +79,4 @@ class _Handler(BaseHTTPRequestHandler):
         return 404, b'{"errors":[{"reason":"Not found"}]}', JSON
 
     def log_message(self, format: str, *_values: Any) -> None:
-        """Nobody wants a line for each scrape."""
+        """Log nothing: a line for each scrape is noise."""

@@ -1,4 +1,4 @@
-"""What ``crofter admin`` writes into the books of an account: credits and refunds."""
+"""Commands of ``crofter admin`` that book credits and refunds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REFUNDED = query(
 
 
 def _refund(runtime: Runtime, arguments: Arguments) -> Rows:
-    """Write down that money of a payment was given back. The gateway is not asked: that is done there."""
+    """Book the refund of a payment. The operator pays the money back at the gateway."""
     amount = _amount(arguments["amount"])
     with runtime.database.write() as db:
         paid = db.maybe(_PAYMENT, id=arguments["id"])

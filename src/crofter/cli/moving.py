@@ -45,7 +45,7 @@ def move(settings: Settings, arguments: Arguments) -> Rows:
     if not (settings.folder and (settings.folder / "crofter.db").exists()):
         raise Invalid(f"there is no database in {settings.data}")
     key_must_be_there(settings)
-    source = build_runtime(settings)  # nobody else is at it, its schema is this release's, and the key is the right one
+    source = build_runtime(settings)  # raises unless the database is free, its schema is current and the key fits
     try:
         with source.database.read() as db:
             _must_be_whole(source, audit.verify(source.keyring, db))
@@ -63,7 +63,7 @@ def move(settings: Settings, arguments: Arguments) -> Rows:
 
 
 def _confirm(settings: Settings, address: str, arguments: Arguments) -> None:
-    """What arrived opens with the key and is whole. The command is put on record there, where the log goes on."""
+    """Verify that the copy opens with the key and is complete. Write the audit entry there, where the log continues."""
     runtime = build_runtime(msgspec.structs.replace(settings, database=address))
     try:
         timekeeping.load(runtime)

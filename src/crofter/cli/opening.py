@@ -13,7 +13,7 @@ from crofter.engine import timekeeping
 
 
 def opened(settings: Settings, *, beside: bool = True) -> Runtime:
-    """The server, its clock included; set up here if this is the first that anybody does with it."""
+    """Open the server's database with its clock. Set up the schema if the database is empty."""
     runtime = build_runtime(settings, beside=beside)
     timekeeping.load(runtime)
     with runtime.database.read() as db:

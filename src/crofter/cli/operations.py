@@ -1,4 +1,4 @@
-"""What ``crofter admin`` does with operations: look at them, hurry them, end them."""
+"""Commands of ``crofter admin`` on operations: list, retry, end."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _has_told_owner(failed: _Listed) -> bool:
 
 
 def _can_begin_again(name: str) -> bool:
-    """Whether it still has what it was ordered with."""
+    """True if the operation still has its arguments."""
     from crofter.operations import OPERATIONS  # noqa: PLC0415 - takes longer to load than all else here
 
     kind = Operations(OPERATIONS).find(name)
@@ -105,7 +105,7 @@ def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
         ctx = Context(runtime, db)
         operation = _found(ctx, arguments["id"])
         if operation.account_id is not None:
-            ctx = Context.of_system(runtime, db, operation.account_id)  # who clears up works on this account
+            ctx = Context.of_system(runtime, db, operation.account_id)  # the cleanup acts on this account
         if not cancel(ctx, operation.id):
             raise Invalid(f"operation {operation.id} has ended already")
         _on_record(ctx, arguments, operation)

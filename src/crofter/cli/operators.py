@@ -1,4 +1,4 @@
-"""Who gives a command of ``crofter admin``, and putting it on record: one entry for each command that was done."""
+"""Identity of the operator who runs ``crofter admin``, and one audit entry for each command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plain(text: str) -> str:
 
 
 def operator(arguments: Arguments) -> str:
-    """Who sits here, for the record: the name that was given, and always that of the machine's user."""
+    """Return the operator's name for the audit log: the given name, and always the system user."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a user without a name, as containers have them

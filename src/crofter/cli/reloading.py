@@ -1,4 +1,4 @@
-"""What SIGHUP does: certificates and the log's level are read again and its file is opened anew; all goes on."""
+"""Reload on SIGHUP: read certificates and log level again, and reopen the log file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ log = logging.getLogger("crofter")
 
 
 def hold_back() -> bool:
-    """Let no SIGHUP end this process while it starts. Whether one is an order to reload later.
+    """Ignore SIGHUP during the start. Return True if SIGHUP means reload.
 
-    At a terminal it is not: there it says that the terminal was closed, and nobody would be left to stop the server.
+    At a terminal SIGHUP means that the terminal was closed, and must stop the server.
     """
     if sys.stdin is not None and sys.stdin.isatty():
         return False
@@ -39,7 +39,7 @@ def reload(read: Callable[[], Settings], context: ssl.SSLContext | None) -> None
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
             context.load_cert_chain(*files)
         logging.getLogger().setLevel(logs.level_of(settings))
-    except (SettingsError, OSError) as error:  # what is wrong with a certificate is an OSError too
+    except (SettingsError, OSError) as error:  # certificate problems raise OSError too
         log.warning("nothing was reloaded: %s", error)
         return
     log.warning(

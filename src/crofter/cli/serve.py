@@ -38,11 +38,11 @@ except ImportError:  # not CPython, or not a Unix: the standard loop serves too
 
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-"""What comes up while a database is prepared, in a part of the file that was not looked at before."""
+"""Errors of SQLite about damage in a part of the file that the opening did not read."""
 
 
 class ApplicationServer(uvicorn.Server):
-    """uvicorn that says where it listens, wakes whoever waits when it stops, and exits with 0."""
+    """Server that announces its address, wakes waiting requests at a stop, and exits with 0."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ApplicationServer(uvicorn.Server):
 
     def _stop(self) -> None:
         if self.should_exit:
-            self.force_exit = True  # asked twice
+            self.force_exit = True  # second signal
         else:
             stopping.end_within(stopping.MOST_SECONDS)
         self.should_exit = True
@@ -96,7 +96,7 @@ class Start:
 
 
 def serve(settings: Settings, read_settings: Callable[[], Settings] | None = None, *, print_json: bool = False) -> int:
-    """``read_settings`` reads them anew when a signal asks for it."""
+    """Serve until a signal. ``read_settings`` returns the settings again at a reload."""
     reloading.hold_back()
     stopping.hear_signals({signal.SIGINT, signal.SIGTERM})
     start = Start(settings, read_settings or (lambda: settings), print_json=print_json)
@@ -116,7 +116,7 @@ def serve(settings: Settings, read_settings: Callable[[], Settings] | None = Non
 
 
 def stop_with_stdin() -> None:
-    """Stop as at a signal once whoever started us is gone, and with it the other end of our standard input."""
+    """Stop, as at a signal, when standard input closes because the parent process has ended."""
 
     def watch() -> None:
         # Signals go to the main thread, which knows what to do with them.
@@ -138,7 +138,7 @@ def migrate(settings: Settings) -> int:
 
 
 def _refused(error: Exception) -> int:
-    """One line, with what the database itself has said if there is nothing else to tell."""
+    """Print the reason of a refused start in one line, with the database's message if there is no other."""
     cause = error.__cause__
     message = f"{error} ({cause})" if cause is not None and str(cause) not in str(error) else f"{error}"
     print(f"crofter: {' '.join(message.split())}", file=sys.stderr)
@@ -160,8 +160,8 @@ def _bind(settings: Settings) -> socket.socket:
 
 def _built(settings: Settings) -> Application:
     application = build(settings)
-    gc.freeze()  # all this lives as long as the process: no collection need look at it again
-    gc.set_threshold(10_000)  # a request leaves next to nothing that only a collection can free
+    gc.freeze()  # imported objects live as long as the process: collections can skip them
+    gc.set_threshold(10_000)  # requests leave almost no reference cycles
     gc.enable()
     return application
 
@@ -171,7 +171,7 @@ class Announcer:
 
     def __init__(self, *, print_json: bool) -> None:
         self._print_json = print_json
-        self._pid = os.getpid()  # of the first process, which stops all of them
+        self._pid = os.getpid()  # pid of the first process, which stops the others
         self.silent = False
 
     def announce(
@@ -223,7 +223,7 @@ def _work(start: Start) -> int:
     handled_signals = {signal.SIGINT, signal.SIGTERM} | ({signal.SIGHUP} if reloading.hold_back() else set())
     # Held back before any thread starts, so that none of them dies of what this one waits for.
     signal.pthread_sigmask(signal.SIG_BLOCK, handled_signals)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # an ignored SIGHUP needs no handler
     metrics = _metrics(settings)
     application = _built(settings)
     for action in application.app.parts.on_start:

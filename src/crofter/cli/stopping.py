@@ -1,4 +1,4 @@
-"""A stop that ends, whatever stands in its way."""
+"""Stop of a process that ends even if threads or connections hang."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STDERR = 2
 
 
 def hear_signals(signals: set[signal.Signals]) -> None:
-    """Whoever started us may have held them back for itself, and that is inherited: no stop would ever be heard."""
+    """Unblock the signals: a parent process may have blocked them, and children inherit the mask."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
 

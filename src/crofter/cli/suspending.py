@@ -1,4 +1,4 @@
-"""What ``crofter admin`` does about who gets into an account: suspend, resume, remove."""
+"""Commands of ``crofter admin`` on access to accounts: suspend, resume, reset the second factor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUSPENDED = query(select(accounts.account.c.suspended).where(accounts.account.c
 
 
 def _set_suspended(runtime: Runtime, arguments: Arguments) -> Rows:
-    """Nobody of the account can sign in or use a token, until it is resumed. Machines run on, and cost."""
+    """Suspend or resume an account. Its users can neither sign in nor use tokens; instances run on and cost."""
     wanted = arguments["verb"] == "suspend"
     with runtime.database.write() as db:
         account = account_of(db, arguments["euuid"])
@@ -40,7 +40,7 @@ def account_of(db: Session, euuid: str) -> Account:
 
 
 def _reset_two_factor(runtime: Runtime, arguments: Arguments) -> Rows:
-    """Somebody lost the second factor: it is off, and every browser is signed out, until it is set up again."""
+    """Turn off a lost second factor and sign the user out of all browsers."""
     from crofter.login import sessions  # noqa: PLC0415
     from crofter.resources.profile.two_factor import store as two_factor  # noqa: PLC0415
 

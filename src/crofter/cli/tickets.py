@@ -1,4 +1,4 @@
-"""What the support staff does with tickets. Works beside a running server, and puts on record who did it."""
+"""Commands of the support staff on tickets. They run next to a server, and the audit log names the operator."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def save_attachment(runtime: Runtime, arguments: Arguments) -> Rows:
             attachment = store.file_unscoped(ctx, ticket.id, arguments["filename"])
         content = store.file_content(ctx, attachment)
         _on_record(ctx, ticket, arguments)
-        target = _new_file(arguments["to"])  # what cannot be saved is not put on record
+        target = _new_file(arguments["to"])  # open the file first: a failed save must leave no audit entry
     with os.fdopen(target, "wb") as file:
         file.write(content)
     return [{"saved": str(Path(arguments["to"]).resolve()), "size": attachment.size}]

@@ -16,12 +16,12 @@ log = logging.getLogger("crofter")
 SHORTEST, LONGEST = 0.5, 10.0
 """Seconds from an end to the next start: they double each time, for what ends so soon mostly ends so again."""
 STEADY_SECONDS = 60.0
-"""Who has lived so long has not died of its start, and its place counts as new."""
+"""Lifetime after which the restart counter of a worker process is reset."""
 _HANDLED_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Place:
-    """One of the processes, and those that come after it."""
+    """A slot for one worker process and its successors."""
 
     def __init__(self) -> None:
         self.process: int | None = None
@@ -46,7 +46,7 @@ class Place:
 
 class Serve(Protocol):
     def __call__(self, *, first: bool, place: int) -> int:
-        """Serve until told to stop. ``first``: no other process was started before. ``place``: 0, 1, 2 …"""
+        """Serve until a stop. ``first``: no other process was started before. ``place``: 0, 1, 2 …"""
 
 
 class Workers:
@@ -55,14 +55,15 @@ class Workers:
         self._places = [Place() for _ in range(count)]
         self._stopping = False
         self._started = False
-        # A terminal that is closed says so with SIGHUP, and then nobody is left to stop the processes.
+        # A closed terminal sends SIGHUP, and the processes must stop with it.
         at_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._stops = {signal.SIGTERM, signal.SIGINT} | ({signal.SIGHUP} if at_terminal else set())
 
     def run(self) -> int:
-        """Until a signal has stopped them all."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED_SIGNALS)  # asked for in one place, so that none gets lost
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
+        """Run the processes until a signal has stopped them all."""
+        # Blocked here and fetched in a single place, so that no signal gets lost. Ignored signals are never fetched.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED_SIGNALS)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         while True:
             self._start_due()
             running = any(place.process is not None for place in self._places)

@@ -1,4 +1,4 @@
-"""Completion in shells: a few lines for the shell, which asks ``crofter __complete`` for the words."""
+"""Shell completion: a short script for each shell, which calls ``crofter __complete``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def script(arguments: list[str]) -> str:
 
 
 def candidates(others: list[str], typed: list[str]) -> list[str]:
-    """What the last word can become. The others are the commands of the server."""
+    """Return the completions of the last word. ``others`` are the commands of the server."""
     *before, last = typed or [""]
     commands = tree.load()
     words, command = tree.find(commands, before)

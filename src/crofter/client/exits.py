@@ -24,7 +24,7 @@ class Stop(Exception):
         self.code = code
 
     def rendered(self, *, as_json: bool) -> str:
-        """What standard error shows."""
+        """Return the text for standard error."""
         return f"crofter: {self}"
 
 

@@ -136,7 +136,7 @@ def add_place(group: Any) -> None:
 
 
 def _json(text: str) -> Any:
-    """JSON, or where to read it."""
+    """Parse JSON, given as text or as a file name."""
     try:
         if text == "-":
             text = sys.stdin.read()
@@ -172,7 +172,7 @@ _METAVARS = {"int": "N", "float": "N", "bool": "BOOL", "str": "TEXT", "any": "VA
 
 
 def parse(command: Command, arguments: list[str]) -> dict[str, Any]:
-    """What was asked for, by the names of ``parser_of``, with ``inside`` for parts of fields that have no flag."""
+    """Parse the arguments of a command. The key ``inside`` holds parts of fields that have no flag."""
     built = parser_of(command)
     known = built._option_string_actions
     maps = {flag_of(field["name"]): field["name"] for field in command.get("fields", ()) if field["type"] == "json"}

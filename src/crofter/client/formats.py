@@ -9,13 +9,13 @@ from typing import Any
 
 FORMS = ("table", "json", "yaml", "csv", "id")
 KEYS = ("id", "username", "address", "token", "label", "filename")
-"""What names an object, where it has no id."""
+"""Fields that name an object without an id, in order of preference."""
 GAP = "  "
 NARROWEST = 6
 
 
 def rendered(value: Any, form: str, columns: Sequence[str] = (), chosen: bool = False, width: int | None = None) -> str:
-    """The text, with its last line end. Columns that nobody has chosen are for lists alone."""
+    """Return the output text with its final newline. Default columns apply to lists only."""
     rows = rows_of(value)
     if form == "json":
         return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
@@ -51,7 +51,7 @@ def looked_up(row: Any, column: str) -> Any:
 
 
 def cell(value: Any) -> str:
-    """One line, without anything that a terminal would obey."""
+    """Return a value as one line without control characters."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -106,7 +106,7 @@ def _fitted(text: str, size: int, *, right: bool) -> str:
 
 
 def _described(value: Any, width: int | None) -> Iterator[str]:
-    """One object: a line for each field, then a table for each list of objects in it."""
+    """Yield the lines of one object: a line for each field, then a table for each list of objects."""
     if not isinstance(value, dict):
         yield cell(value)
         return

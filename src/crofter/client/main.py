@@ -69,7 +69,7 @@ def _group(commands: list[Command], words: list[str], rest: list[str], others: l
 
 
 def group_help(commands: list[Command], words: list[str]) -> str:
-    """The commands under some words, one line each."""
+    """Return the commands of a group, one line each."""
     listed = [command for command in commands if command["words"][: len(words)] == words]
     lines = [
         (" ".join([*command["words"][len(words) :], *command["args"]]), first_sentence(command)) for command in listed

@@ -1,4 +1,4 @@
-"""Which cloud, and as whom: flags, the environment, the settings file, and what ``crofter login`` has kept."""
+"""Selection of server and user: flags, environment, settings file, and the stored login."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Place:
     output: str | None = None
     columns: dict[str, Any] = field(default_factory=dict)
     kept: bool = False
-    """Whether the token is one that ``crofter login`` keeps, and can be renewed."""
+    """True if ``crofter login`` stored the token, which can then be renewed."""
 
 
 def place(url: str | None = None, profile: str | None = None, ca: str | None = None) -> Place:
@@ -77,7 +77,7 @@ def _settings() -> dict[str, Any]:
         raise Stop(USAGE, f"{path}: {error}") from error
 
 
-# ---- what login keeps -----------------------------------------------------------------------------------------------
+# fields that the login stores
 
 
 def credentials() -> dict[str, Any]:

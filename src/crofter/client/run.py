@@ -1,4 +1,4 @@
-"""One command, from its words to its exit code."""
+"""Execution of one command, from its arguments to its exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Run:
-    """A command with what was asked of it."""
+    """A command with its parsed arguments."""
 
     def __init__(self, commands: list[Command], command: Command, asked: dict[str, Any]) -> None:
         self.commands, self.command, self.asked = commands, command, asked
@@ -115,7 +115,7 @@ class Run:
             self._print(self._fresh(written))
 
     def _objects(self, answer: Any) -> set[str]:
-        """What the events may be about: objects that are named in the request or in the answer."""
+        """Return the objects named in the request or in the response, which select the events to wait for."""
         names = {self.asked[f"arg{at}"] for at in range(len(self.command["args"]))}
         sent = flags.body_of(self.command, self.asked)
         for part in (answer, sent):
@@ -132,7 +132,7 @@ class Run:
         return bool(self.asked["wait"])
 
     def _newest(self, *, explicit: bool) -> int | None:
-        """Where to wait from. Without the scope for events, who has not asked to wait need not."""
+        """Return the newest event id. Without the scope for events, return None unless the caller requires waiting."""
         try:
             return waiting.newest(self.session)
         except Refused as refused:
@@ -141,7 +141,7 @@ class Run:
             raise
 
     def _fresh(self, written: Any) -> Any:
-        """What was created, as it is now rather than as it was when it began."""
+        """Return the created object in its present state."""
         parent = tree.item_path(self.commands, self.command)
         if parent is None or not isinstance(written, dict) or "id" not in written:
             return written
@@ -164,7 +164,7 @@ class Run:
     # ---- answers ----
 
     def _columns(self) -> list[str]:
-        """What was asked for now, else what the settings say of this group."""
+        """Return the chosen columns, or those that the settings name for this group."""
         if self.asked.get("columns"):
             return [name.strip() for name in self.asked["columns"].split(",")]
         if not self.command.get("list"):

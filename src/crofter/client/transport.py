@@ -66,7 +66,7 @@ class Refused(Stop):
 
 
 class Session:
-    """A connection to one cloud, kept open between requests."""
+    """Connection to one server, kept open between requests."""
 
     def __init__(self, place: profiles.Place) -> None:
         self.place = place
@@ -82,7 +82,7 @@ class Session:
     def call(
         self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> Answer:
-        """The answer. A read that the server has no time for now is asked again when it says so."""
+        """Send a request and return the response. Retry a read that the server refuses with ``Retry-After``."""
         asked = 1
         while True:
             answer = self._authorised(method, path, headers or {}, body)
@@ -107,7 +107,7 @@ class Session:
         try:
             yield (line.decode("utf-8", "replace").rstrip("\r\n") for line in response)
         except (HTTPException, OSError) as error:
-            if isinstance(error, BrokenPipeError):  # of our own output
+            if isinstance(error, BrokenPipeError):  # broken pipe of our own output
                 raise
             raise self._unreachable(error) from error
 
@@ -168,7 +168,7 @@ class Session:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One process at a time: a refresh token that is used twice ends all that came of it."""
+    """Hold the lock that serialises token renewals: a refresh token that is used twice ends the whole login."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:  # not a Unix

@@ -40,7 +40,7 @@ def below(commands: list[Command], words: list[str]) -> list[str]:
 
 
 def find(commands: list[Command], arguments: list[str]) -> tuple[list[str], Command | None]:
-    """As many words as name a group or a command, and the command if they name one."""
+    """Return the leading words that name a group or a command, and the command if there is one."""
     words: list[str] = []
     for word in arguments:
         nearer = [command for command in commands if command["words"][: len(words) + 1] == [*words, word]]
@@ -53,7 +53,7 @@ def find(commands: list[Command], arguments: list[str]) -> tuple[list[str], Comm
 
 
 def unknown(word: str, known: list[str], before: list[str]) -> Stop:
-    """What to say of a word that is no command, with the one that was probably meant."""
+    """Return the error for an unknown command, with the closest known name."""
     import difflib  # noqa: PLC0415 - half of the time that --help takes
 
     near = difflib.get_close_matches(word, known, 1, 0.5) or [name for name in known if name.startswith(word)][:1]

@@ -84,7 +84,7 @@ def newest(session: Session) -> int:
 
 
 def started_by(session: Session, after: int, actions: list[str], names: set[str]) -> Callable[[], list[Event]]:
-    """Asks for the events that a request may have left: of these actions, about one of these objects."""
+    """Return a function that fetches the events that a request may have caused, by action and object."""
     terms = [{"action": action} for action in actions]
     wanted = json.dumps(terms[0] if len(terms) == 1 else {"+or": terms})
 
@@ -129,7 +129,7 @@ def until_over(ask: Callable[[], list[Event]], seconds: float) -> int:
 
 
 def _passes(stop: Stop) -> bool:
-    """Whether the server is only away for a moment, or has too much to do: the work goes on meanwhile."""
+    """True if the server is overloaded or unreachable for the moment: waiting continues."""
     return stop.code == UNREACHABLE or (isinstance(stop, Refused) and stop.answer.status in (429, 503))
 
 

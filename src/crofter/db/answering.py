@@ -1,4 +1,4 @@
-"""Whether PostgreSQL answers, as this process knows it, and what its errors mean."""
+"""Health of PostgreSQL as seen by this process, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from crofter.db.deadlines import NoAnswer
 from crofter.errors import NoSpace, Unavailable
 
 SILENCE = 1.0
-"""Seconds without an answer to anybody: then a statement that is not answered either means a server that is stopped."""
+"""Seconds without any reply after which an unanswered statement means a stopped server."""
 _INTERNAL = (pg.IdleInTransactionSessionTimeout, pg.ReadOnlySqlTransaction)
-"""What PostgreSQL calls internal, and is not."""
+"""Exceptions that PostgreSQL classes as internal errors, but that are none."""
 
 
 def raise_storage_fault(error: BaseException | None) -> None:
@@ -43,14 +43,14 @@ class Answering:
         self._trial = threading.Lock()
         self._asking = threading.Lock()
         self._unheard_at = 0.0
-        """When the server was last asked whether it is there, and did not answer."""
+        """Moment of the last unanswered probe."""
 
     def heard(self) -> None:
         self._silent = False
         self._heard_at = time.monotonic()
 
     def is_alive(self, ask: Callable[[], None]) -> bool:
-        """For a thread that has waited for long: whether others are answered. One thread at a time asks the server."""
+        """True if the server answers other threads. For a thread that waits long; one thread at a time probes."""
         since = time.monotonic()
         with self._asking:
             if self._heard_at > since - SILENCE:
@@ -75,7 +75,7 @@ class Answering:
     def leave(self, error: BaseException | None, *, trial: bool, heard: bool = False) -> None:
         """After it, with what went wrong. ``heard``: whether the server has answered anything in it."""
         if isinstance(error, (NoAnswer, psycopg.errors.ConnectionTimeout)):
-            # One slow statement does not make a silent server: others are answered meanwhile.
+            # A slow statement does not mean a silent server: other threads get replies meanwhile.
             self._silent = time.monotonic() - self._heard_at > SILENCE
         elif heard:  # a transaction without a statement, as of a request without a token, says nothing of the server
             self.heard()

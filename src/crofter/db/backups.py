@@ -1,7 +1,8 @@
-"""All rows of a PostgreSQL database in one file, and back. SQLite is copied as a file of its own.
+"""Backup of a PostgreSQL database into one file, and restore. SQLite is copied as a file.
 
-The file is compressed: a line of JSON that says what it holds, then for each table a line of JSON and the rows as COPY
-writes them, in pieces, each after its length as a line; a length of 0 ends a table. A last line says that it is whole.
+The compressed file begins with a line of JSON that lists the contents. Each table follows as a line of JSON and its
+rows in COPY format, in pieces that each follow their length as a line; length 0 ends a table. A last line marks the
+file as complete.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def write(database: Database, file: IO[bytes], revision: str) -> int:
 
 
 def _all_tables(connection: Connection[Any]) -> list[TableHead]:
-    """As the database has them, so that nothing of the server need be known. Those that others refer to come first."""
+    """Return the tables of the database from its own catalogue, referenced tables first."""
     columns = dict(connection.execute(_COLUMNS).fetchall())
     order = TopologicalSorter({name: set[str]() for name in sorted(columns)})
     for table, referred in connection.execute(_REFERENCES).fetchall():
@@ -141,7 +142,7 @@ def drop_all_but(database: Database, before: Contents) -> None:
 
 
 def in_use(database: Database) -> bool:
-    """Whether a server or a worker is at the database: each holds a lock of class 2 for as long as it lives."""
+    """True if a server or a worker uses the database: each holds a lock of class 2 while it runs."""
     with _connected(database) as connection:
         row = connection.execute(
             b"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 2 AND objsubid = 2"
@@ -163,7 +164,7 @@ def _tables(connection: Connection[Any], source: IO[bytes]) -> Iterator[str]:
         if not line:
             raise EOFError("it ends too early")
         table = msgspec.json.decode(line, type=TableHead)
-        if table.table not in ours:  # somebody made one of their own beside ours
+        if table.table not in ours:  # a table of the operator next to ours
             for _ in _rows(source):
                 pass
             continue

@@ -1,4 +1,4 @@
-"""What we add to SQLAlchemy: types that mean the same on both databases, and clauses that each says in its own way."""
+"""Extensions of SQLAlchemy: types that mean the same on both databases, and clauses with one form for each."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _OfColumn(ColumnElement[T]):
 
     @property
     def _from_objects(self) -> Any:
-        """So that a statement knows its table by this alone."""
+        """Return the table, so that a statement needs no other reference to it."""
         return self.column._from_objects
 
 
@@ -121,7 +121,7 @@ def _unindexed_sqlite(element: unindexed, compiler: Any, **kw: Any) -> str:
 
 
 class json_list(ColumnElement[str]):  # noqa: N801 - reads as a word of SQL
-    """All that a select of one column finds, as one value: a JSON array, in the order of the select."""
+    """Values of a select of a single column as a JSON array, in the order of the select."""
 
     inherit_cache = True
     type = Text()
@@ -131,7 +131,7 @@ class json_list(ColumnElement[str]):  # noqa: N801 - reads as a word of SQL
 
     @property
     def _from_objects(self) -> Any:
-        """What is looked through inside is nothing to the statement around it."""
+        """Return no table: the inner select is independent of the statement around it."""
         return []
 
 
@@ -147,7 +147,9 @@ def _json_list_postgresql(element: json_list, compiler: Any, **_kw: Any) -> str:
 
 
 class try_lock_account(_OfColumn[bool]):  # noqa: N801 - reads as a word of SQL
-    """Hold the account of a row until the transaction ends, if nobody else does; whether it is held. Never waits."""
+    """Lock the account of a row until the transaction ends, unless another transaction holds it. True if locked. Never
+    waits.
+    """
 
     inherit_cache = True
     type = Boolean()

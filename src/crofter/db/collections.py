@@ -24,8 +24,9 @@ SHALLOW = 500
 """Rows that may be passed over one by one; beyond that a page is found by its first row."""
 CACHED_SHAPES = 256
 FEW = 1000
-"""So many rows are sorted sooner than met one by one in the wanted order; more if they are rare among all rows, where a
-page of them is met only after many others."""
+"""Number of rows up to which sorting is faster than an index scan in the wanted order. Rows that are rare in the table
+are sorted beyond it, because a scan meets a page of them late.
+"""
 
 
 def filterable(view: Any) -> tuple[str, ...]:
@@ -93,7 +94,7 @@ class Collection(Generic[R]):
         self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any], Query[R] | None]] = OrderedDict()
 
     def joined(self, table: Any, on: ColumnElement[bool]) -> Collection[R]:
-        """The same list, of the rows that have another one in a table. Nobody has counted those."""
+        """Return the same list joined with another table. The number of its rows is not stored."""
         return Collection(
             self.view,
             self._statement.join(table, on),
@@ -105,11 +106,11 @@ class Collection(Generic[R]):
             floor=self._floor,
         )
 
-    # What follows from the above is made when it is first used: a start need not wait for every list there is.
+    # Statements are built on first use: a start need not prepare every list.
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """What may be filtered on, by name. A filterable field without a column is a mistake."""
+        """Return the filterable fields by name. A filterable field without a column is a defect."""
         return {name: _field(self._columns[name]) for name in filterable(self.view)}
 
     @cached_property
@@ -138,7 +139,7 @@ class Collection(Generic[R]):
         return _count(self._above_floor(self.key))
 
     def statements(self) -> tuple[Query[Any], ...]:
-        """Those that are the same for whoever asks without a filter."""
+        """Return the statements of requests without a filter."""
         return (self._plain, self._total) if self._tally is None else (self._plain, self._deep)
 
     def _above_floor(self, order: ColumnElement[Any]) -> Select[Any]:
@@ -213,7 +214,7 @@ class Collection(Generic[R]):
         return statements
 
     def _may_be_few(self, wanted: Filter) -> bool:
-        """Whether rows can be looked up, and are better sorted than met in order if there are not many."""
+        """True if an index can find the rows, and sorting them is better than a scan in order if there are few."""
         if self._tally is None or not filters.can_be_looked_up(wanted.node, self.fields):
             return False
         in_order = wanted.order_by is None and not filters.has_alternatives(wanted.node)

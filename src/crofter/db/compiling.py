@@ -19,7 +19,7 @@ URLS = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 
 @cache
 def dialect_of(name: str) -> Any:
-    """One database's words, learnt when the first statement is put into them: a server speaks one of the two."""
+    """Return the SQLAlchemy dialect. Loaded with the first statement: a server uses one database."""
     if name == "sqlite":
         from sqlalchemy.dialects import sqlite  # noqa: PLC0415
 
@@ -70,7 +70,7 @@ def schema(dialect: str) -> list[str]:
         statements.append(" ".join(str(statement.compile(dialect=engine.dialect)).split()))
 
     engine = create_mock_engine(URLS[dialect], note)
-    # By name, as far as no table needs another: else their order would be that of whatever was imported first.
+    # Sort tables by name as far as foreign keys allow: otherwise the order depends on imports.
     tables = [metadata.tables[name] for name in sorted(metadata.tables)]
     metadata.create_all(engine, tables=tables, checkfirst=False)
     return statements

@@ -1,4 +1,4 @@
-"""What the server asks of a database: transactions, on either one in the same words."""
+"""Interface of a database: transactions, with the same calls for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crofter.errors import Unavailable
 
 
 class LockTaken(Unavailable):
-    """Somebody else holds what was wanted, for longer than one waits. The database itself is well."""
+    """Timeout while another transaction holds the wanted lock. The database itself is healthy."""
 
 
 class TransactionConflict(Exception):
@@ -27,18 +27,18 @@ class LockFirst(TransactionConflict):
 
 
 class BatchAborted(Exception):
-    """One of several optimistic writes failed after it had changed something: none of them is done."""
+    """Abort of a batch: one optimistic write failed after a change, so none is committed."""
 
 
 class Batch:
     """Several writes that are committed together."""
 
     aborted = False
-    """Whether there is no use in adding more to them."""
+    """True if more writes must not be added."""
     conflict = False
-    """Whether one of them lost against somebody else: done alone, it may succeed."""
+    """True if one write lost against another transaction and may succeed alone."""
     locked: Collection[int] = ()
-    """Of the accounts that were asked for, those that nobody else had."""
+    """Requested accounts that could be locked."""
 
 
 class Database(Protocol):
@@ -48,7 +48,7 @@ class Database(Protocol):
     url: str
     """For SQLAlchemy, which migrations use."""
     reads_block: bool
-    """Whether a read may wait on the network, so that it must not run on the event loop."""
+    """True if a read may wait on the network and must not run on the event loop."""
 
     @property
     def signals(self) -> Signals: ...
@@ -60,26 +60,26 @@ class Database(Protocol):
         """A transaction that commits when the block ends, or leaves no trace when it raises."""
 
     def batch(self, *, optimistic: bool = False, accounts: Collection[int] = ()) -> AbstractContextManager[Batch]:
-        """One commit for all that this thread writes in the block; ``accounts`` are locked for it if they are free.
+        """Commit all writes of this thread in the block together; lock the free ones of ``accounts`` first.
 
-        Each write still stands or falls alone; none is done before the block has ended. Raises Unavailable.
-        ``optimistic`` ones cost less, but if one fails late the block raises BatchAborted, and all are done again.
+        Each write succeeds or fails alone, and none is committed before the block ends. Raise Unavailable if the
+        database is. ``optimistic`` writes cost less, but a late failure raises BatchAborted, and all must be repeated.
         """
 
     def reading_together(self) -> AbstractContextManager[Batch]:
-        """All that this thread reads in the block is of one moment, which comes after the block was entered."""
+        """Read from one snapshot in the block. The snapshot is taken after the block was entered."""
 
     @property
     def holds_writer_lock(self) -> bool:
-        """Whether this thread is inside such a block: what it reads stays true until it writes."""
+        """Hold the writer lock in the block: values read stay valid until the write."""
 
     def relaxed_durability(self) -> AbstractContextManager[None]:
-        """What this thread commits in the block does not wait for the disk; the first commit after it does, for all."""
+        """Commit in the block without waiting for the disk; the first commit after the block waits for all."""
 
     def answers_callers(self) -> None:
-        """Said by a thread, once: somebody waits for what it does, so it gives up sooner on a server that is silent."""
+        """Mark this thread, once, as serving callers: it gives up sooner when the server is silent."""
 
     def caller_waits_since(self, since: float) -> AbstractContextManager[None]:
-        """What this thread does in the block is for a caller whose request arrived then, in monotonic seconds."""
+        """Work in the block for a caller whose request arrived at ``since``, in monotonic seconds."""
 
     def close(self) -> None: ...

@@ -29,7 +29,7 @@ _thread = threading.local()
 
 
 def answers_callers() -> None:
-    """Said by a thread, once: somebody waits for what it does."""
+    """Mark this thread, once, as serving callers."""
     _thread.answers_callers = True
 
 
@@ -82,5 +82,5 @@ class DeadlineConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, left)
         except _WaitTimeout:
-            self.close()  # whatever comes later is the answer to a question that nobody asks any more
+            self.close()  # discard late replies: the statement that waited for them has timed out
             raise NoAnswer("the server does not answer") from None

@@ -39,7 +39,7 @@ class Deferred:
     def __call__(self, *values: Any, **named: Any) -> Deferred:
         return Deferred(call, self, values, named)
 
-    # What an expression is or has is not known before it is carried out.
+    # An unevaluated expression has no known attributes or items.
     __iter__ = None
     __contains__ = None
     __hash__ = object.__hash__
@@ -86,24 +86,24 @@ for _name in ("neg", "invert"):
 
 
 def is_call_of(part: Any, word: Any) -> bool:
-    """Whether a part is a call of this word, or the word alone where that says as much."""
+    """True if the part is a call of ``word``, or the bare word where that means the same."""
     return part is word or (isinstance(part, Deferred) and part._make is call and part._parts[0] is word)
 
 
 def values_of(part: Deferred) -> tuple[Any, ...]:
-    """What a call was given without names."""
+    """Return the positional arguments of a call."""
     values: tuple[Any, ...] = part._parts[1]
     return values
 
 
 def named_of(part: Deferred) -> dict[str, Any]:
-    """What a call was given by name."""
+    """Return the keyword arguments of a call."""
     named: dict[str, Any] = part._parts[2]
     return named
 
 
 def evaluate(part: Any) -> Any:
-    """What SQLAlchemy makes of an expression, once."""
+    """Build the SQLAlchemy expression, once."""
     if isinstance(part, Deferred):
         if part._result is _NOT_YET:
             with _evaluating:
@@ -123,7 +123,7 @@ def digest(expression: Any) -> bytes:
 
 
 def _described(part: Any, seen: dict[int, int]) -> Iterator[str]:
-    """An expression as text. A part that occurs twice is told from two that are alike: aliases have no other name."""
+    """Yield an expression as text. A part used twice differs from two equal parts: aliases have no other name."""
     if isinstance(part, Deferred):
         if id(part) in seen:
             yield f"#{seen[id(part)]}"

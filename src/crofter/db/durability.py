@@ -13,7 +13,7 @@ class RelaxedDurability:
 
     @property
     def here(self) -> bool:
-        """Whether the present thread is one of them."""
+        """True if the current thread is inside the block."""
         return threading.get_ident() in self._threads
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What a filter is to the database: fields with their columns, and a WHERE clause with bound values."""
+"""Filters as SQL: fields with their columns, and a WHERE clause with bound values."""
 
 from __future__ import annotations
 
@@ -47,18 +47,19 @@ class Field:
     ) -> None:
         self.expression = expression
         self.lower_case = lower_case
-        """Whether all stored values are, so that an index on the column itself serves."""
+        """True if all stored values are lower case, so that an index on the column serves."""
         self.element_of = element_of
         """For a field that holds several values: from "an element is so" to "the row has such an element"."""
         self.element_by_row = element_by_row
-        """The same asked of each row in turn, if one value may be an element of very many rows: when they are met in
-        order, a page of them is found sooner so than by a look at all rows that have it."""
+        """Test of each row for an element. For frequent elements a scan in order finds a page sooner than an index
+        lookup.
+        """
         self.groups = groups or {}
         """Values that no row holds, and the condition that each of them stands for; in lower case."""
         self._convert = convert
         self._expected = expected
 
-    # What follows is asked of the column's type, when the first filter comes: it takes SQLAlchemy to know.
+    # Attributes derived from the column type, which needs SQLAlchemy: set at the first filter.
 
     @cached_property
     def text(self) -> bool:
@@ -126,7 +127,7 @@ def _moment(value: Any) -> str:
 
 
 class Filter(NamedTuple):
-    """A filter taken apart: its shape, its values, and the order that was asked for."""
+    """A parsed filter: shape, values, and order."""
 
     node: Node | None
     values: dict[str, Any]
@@ -156,14 +157,14 @@ def clause(
 
 
 def has_alternatives(node: Node | None) -> bool:
-    """Whether there is an ``or`` in it, for which no index is in order."""
+    """True if the filter contains ``or``, for which no index gives an order."""
     return node is not None and (
         node[0] == "or" or (node[0] == "and" and any(has_alternatives(child) for child in node[1:]))
     )
 
 
 def has_common_element(node: Node | None, fields: Mapping[str, Field]) -> bool:
-    """Whether it asks for an element that very many rows may have."""
+    """True if the filter tests for an element that many rows may have."""
     if node is None or node[0] == "or":
         return False
     if node[0] == "and":
@@ -172,10 +173,10 @@ def has_common_element(node: Node | None, fields: Mapping[str, Field]) -> bool:
 
 
 def can_be_looked_up(node: Node | None, fields: Mapping[str, Field], *, alone: bool = True) -> bool:
-    """Whether all rows that it fits have something given in common, or one of a few such things."""
+    """True if an index can find all matching rows: they share a value, or one of a few values."""
     if node is None or node[0] in ("null", "group"):
         return False
-    if node[0] == "is":  # of alternatives, SQLite looks up columns only
+    if node[0] == "is":  # for ``or``, SQLite uses indexes on columns only
         return bool(node[2] == "=") and (alone or fields[node[1]].element_of is None)
     if node[0] == "and":
         return any(can_be_looked_up(child, fields, alone=alone) for child in node[1:])

@@ -1,4 +1,4 @@
-"""What a transaction has read and written, kept for the hashes of its entry in the audit log."""
+"""Journal of the reads and writes of a transaction, for the hashes of its audit entry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Journal:
             self.reads, self.writes = [_digest(self.reads)], [_digest(self.writes)]
 
     def encoded(self) -> tuple[bytes, bytes]:
-        """What was read, and what was written, since the last entry."""
+        """Return the encoded reads and writes since the last entry."""
         return _encode(self.reads), _encode(self.writes)
 
     def clear(self) -> None:

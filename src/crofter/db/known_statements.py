@@ -39,9 +39,9 @@ class _Written(msgspec.Struct, array_like=True):
     made_by: bytes = b""
     schema_digest: bytes = b""
     schema: dict[str, list[str]] = {}
-    """By dialect."""
+    """Schema statements by dialect."""
     statements: dict[bytes, dict[str, msgspec.Raw]] = {}
-    """By digest and dialect: what is alike lies together, and a wheel packs it to a fraction."""
+    """Statements by digest and dialect. Similar statements are neighbours, which compresses well in a wheel."""
 
 
 _read_statement = msgspec.msgpack.Decoder(Statement).decode
@@ -71,7 +71,7 @@ def lookup(expression: Any, dialect: str) -> Statement | None:
 
 
 def schema(dialect: str) -> list[str]:
-    """What makes all tables on an empty database; nothing if the tables are others than when it was written."""
+    """Return the statements that create all tables; an empty list if the tables changed since the file was written."""
     written = _written()
     return written.schema[dialect] if written.schema_digest == schema_digest() else []
 

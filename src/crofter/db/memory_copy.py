@@ -1,4 +1,4 @@
-"""A copy of a few small tables in memory, to be read when the database cannot be asked."""
+"""Copy of a few small tables in memory, readable while the database is unavailable."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ log = logging.getLogger("crofter")
 
 REFRESH_SECONDS = 10.0
 RETRY_SECONDS = 0.5
-"""As long as there is no copy at all."""
+"""Seconds between attempts while there is no copy."""
 
 
 class MemoryCopy:
-    """Reads like a database. Who reads it before the first copy is made is told that it is unavailable."""
+    """Copy of tables with the read interface of a database. Raises Unavailable before the first copy exists."""
 
     def __init__(self, *parts: tuple[Table, ColumnElement[bool]]) -> None:
         """``parts``: tables, and which of their rows."""
@@ -51,7 +51,7 @@ class MemoryCopy:
 
     def keep_fresh(self, database: Database) -> None:
         """Copy now, and again and again as long as the database can be read."""
-        self._try_to_take(database)  # before anybody is served: the database may be silent from the next moment on
+        self._try_to_take(database)  # take the copy before serving: the database may become silent at any time
 
         def run() -> None:
             while not self._stopped.wait(RETRY_SECONDS if self._connection is None else REFRESH_SECONDS):

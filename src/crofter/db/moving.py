@@ -1,4 +1,4 @@
-"""All rows of an SQLite database into an empty PostgreSQL one, in one transaction."""
+"""Move of all rows of an SQLite database into an empty PostgreSQL database, in one transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OTHERS = (
 
 
 def must_be_empty(target: Database) -> None:
-    """Nothing of anybody is there: no rows in our tables, and no tables of others. Before the tables are made."""
+    """Raise unless the target is empty: no rows in our tables, no other tables. Runs before the tables are created."""
     with _connected(target) as connection:
         if connection.execute(_OTHERS).fetchone() is not None:
             raise Invalid("the database has tables that are not crofter's: give crofter a database of its own")

@@ -1,4 +1,4 @@
-"""Which database it is."""
+"""Open SQLite or PostgreSQL according to the settings."""
 
 from __future__ import annotations
 

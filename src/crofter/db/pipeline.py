@@ -1,7 +1,7 @@
-"""A connection to PostgreSQL that goes past psycopg's cursors, straight to libpq, in pipeline mode.
+"""Connection to PostgreSQL over libpq in pipeline mode, without psycopg's cursors.
 
-A cursor costs several times what the statement itself costs. Here a statement is prepared once per connection, and
-whatever nobody waits for (BEGIN, a lock, the COMMIT of a read) travels with the next statement that is waited for.
+A cursor costs several times the statement itself. Here a statement is prepared once per connection. Messages without an
+awaited reply (BEGIN, a lock, the COMMIT of a read) are sent together with the next awaited statement.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class _Statement:
     def __init__(self, sql: str, name: bytes) -> None:
         self.sql, self.order = _numbered(sql)
         self.name = name
-        """What the server knows it by; empty if it is not prepared."""
+        """Name of the prepared statement on the server; empty if unprepared."""
         self.loaders: Any = None
-        """What makes values of its rows, for a prepared one: their types never change."""
+        """Loaders of row values. Set for a prepared statement, whose types never change."""
 
 
 class Result:
-    """What a statement has brought, once it is waited for."""
+    """Result of a statement, filled when its reply arrives."""
 
     __slots__ = ("_connection", "_statement", "arrived")
 
@@ -108,7 +108,7 @@ class Result:
 
 
 class _Preparing(Result):
-    """That a statement is prepared. If something before it fails, it is not."""
+    """Result of a PREPARE. If an earlier statement fails, the statement is not prepared."""
 
     __slots__ = ("sql",)
 
@@ -118,16 +118,16 @@ class _Preparing(Result):
 
 
 class PipelineConnection:
-    """Used by one thread at a time."""
+    """Pipeline connection, used by one thread at a time."""
 
     def __init__(self, connection: DeadlineConnection, is_alive: Callable[[], bool]) -> None:
-        """``is_alive``: whether the server answers others, asked when it has kept a read waiting."""
+        """Wrap a connection. ``is_alive`` returns True if the server answers others; called while a read waits long."""
         self.connection = connection
         self._is_alive = is_alive
         self.until: float | None = None
         """When the transaction under way has to be over, if it has a limit of its own."""
         self.relaxed = False
-        """Whether its commits do not wait for the disk."""
+        """True if commits do not wait for the disk."""
         self._pg = connection.pgconn
         self._pg.nonblocking = 1
         self._pg.enter_pipeline_mode()
@@ -135,13 +135,13 @@ class PipelineConnection:
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._names = 0
         self._expected: deque[Result | None] = deque()
-        """What the server has still to answer, in order; None is the end of what was sent together."""
+        """Results still expected from the server, in order; None marks a sync point."""
         self._to_begin: str | None = None
         self._reads_until: float | None = None
         """When a transaction that only reads has to be over even if it is slow."""
         self.in_transaction = False
         self.heard = False
-        """Whether the server has answered a statement since the connection was taken from the pool."""
+        """True if the server has answered a statement since the connection left the pool."""
         self._readable = select.poll()
         self._readable.register(self._pg.socket, select.POLLIN)
 
@@ -171,7 +171,7 @@ class PipelineConnection:
             raise psycopg.OperationalError("the server has rolled the transaction back")
 
     def commit_unwatched(self) -> None:
-        """The end of a transaction that has only read: nobody need wait for it."""
+        """Send the end of a read-only transaction without waiting for the reply."""
         if self._ended_unbegun():
             return
         self._send("COMMIT", ())
@@ -185,7 +185,7 @@ class PipelineConnection:
             if self._expected:
                 self.settle()
         except psycopg.Error:
-            pass  # it is given up in any case
+            pass  # the connection is discarded in any case
         self._send("ROLLBACK", ())
         self.settle()
         self.in_transaction = False
@@ -196,9 +196,9 @@ class PipelineConnection:
         return unbegun
 
     def usable(self) -> bool:
-        """Whether it may be handed out again: outside a transaction, alive, and with nothing to say of its own.
+        """Return True if the connection may go back to the pool: no transaction, alive, no unexpected data.
 
-        An idle connection that does say something has most likely been closed by the server.
+        Unexpected data on an idle connection most likely means that the server closed it.
         """
         if self.closed or self.in_transaction:
             return False
@@ -294,7 +294,7 @@ class PipelineConnection:
             raise error
 
     def _take_arrived(self) -> psycopg.Error | None:
-        """All answers that are here already; the first error among them."""
+        """Read all replies that have arrived; return the first error."""
         pg, expected = self._pg, self._expected
         error: psycopg.Error | None = None
         while expected and not pg.is_busy():
@@ -347,7 +347,7 @@ class PipelineConnection:
         return max(self.until, time.monotonic() + deadlines.LEAST)
 
     def _gives_up(self) -> NoAnswer:
-        self.close()  # whatever comes later is the answer to a question that nobody asks any more
+        self.close()  # discard late replies: the statement that waited for them has timed out
         return NoAnswer("the server does not answer")
 
 

@@ -17,7 +17,7 @@ from crofter.errors import Unavailable
 WAIT_SECONDS = 3.0
 """For a place, if all connections are in use."""
 IDLE_SECONDS = 600.0
-"""A connection that nobody has needed for so long is closed."""
+"""Seconds after which an unused connection is closed."""
 
 
 class Pool:

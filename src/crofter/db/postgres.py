@@ -39,7 +39,7 @@ LOCK_TIMEOUT = "3s"
 IDLE_TIMEOUT = "15s"
 """A process that is stopped inside a transaction must not keep its locks from the others for ever."""
 RELAXED_CONNECTIONS = 4
-"""For what a time traveller writes, in two threads of its own."""
+"""Connections for writes while the clock advances, which run in two threads of their own."""
 PLANNING = "-c random_page_cost=1.1 -c jit=off"
 """Our statements find a few rows by an index, on disks that do not seek. By its defaults the server reads a small table
 as a whole for each row of a list, and may compile a statement that takes less time than that.
@@ -109,7 +109,7 @@ class PostgresDatabase:
         return connection, trial
 
     def give_back(self, connection: PipelineConnection, error: BaseException | None, *, trial: bool) -> None:
-        """After the transaction, with what went wrong; raises what that means to those who asked for it."""
+        """Return a connection to the pool after a transaction. Raise the caller's form of its error."""
         heard = connection.heard
         self._pool_of(connection).give_back(connection)
         self._answering.leave(error, trial=trial, heard=heard)
@@ -137,11 +137,11 @@ class PostgresDatabase:
         return PostgresReads(self, _DRIVER)
 
     def open_reads(self, reads: PostgresReads | None) -> None:
-        """What this thread reads from now on is of this moment; what it writes is not."""
+        """Let this thread read from this snapshot from now on. Writes are unaffected."""
         self._of_thread.reads = reads
 
     def open_batch(self, batch: PostgresBatch | None) -> None:
-        """What this thread reads and writes from now on belongs to this batch, or to none."""
+        """Let this thread read and write in this batch from now on; None ends the batch."""
         self._of_thread.batch = batch
 
     holds_writer_lock = False
@@ -170,7 +170,7 @@ class PostgresDatabase:
 
 
 class _Reading:
-    """One moment of the database. Who has read does not wait for the end of the transaction."""
+    """A read snapshot. The reader does not wait for the end of the transaction."""
 
     __slots__ = ("_connection", "_database", "_trial")
 
@@ -196,7 +196,7 @@ class _Reading:
 
 
 class _Writing:
-    """One write with a commit of its own."""
+    """A write with a commit of its own."""
 
     __slots__ = ("_connection", "_database", "_relaxed", "_session", "_trial")
 

@@ -22,18 +22,18 @@ TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%s, %s)"
 
 
 class PostgresBatch(Batch):
-    """Who finds an account taken does not wait for it: everybody else in the transaction would wait, too.
+    """A batch that never waits for a locked account: all its writes would wait too.
 
-    An error of the server ends the whole transaction there, and a write that fails late has left something behind.
-    Then none of the writes is done, and each is to be done alone.
+    A server error ends the whole transaction, and a write that fails late has already changed rows. In both cases no
+    write is committed, and each must be repeated alone.
     """
 
     def __init__(self, database: PostgresDatabase, driver: Driver, accounts: Collection[int], lock_class: int) -> None:
         self.locked: set[int] = set()
         self.changed = False
-        """Whether the write under way has changed something."""
+        """True if the current write has changed rows."""
         self.deferred_writes: dict[Hashable, DeferredWrite] = {}
-        """What those that are done have left to be written once for all of them."""
+        """Deferred writes of the completed parts, executed once for all of them."""
         self._database = database
         self._driver = driver
         self._wanted = accounts
@@ -146,7 +146,7 @@ class _Looking:
 
 
 class _Part:
-    """One of several writes that are committed together."""
+    """A write that is committed together with others."""
 
     __slots__ = ("_batch", "_session")
 

@@ -42,7 +42,7 @@ class PostgresReads(Batch):
                 self._connection.commit_unwatched()
         except psycopg.Error as broken:
             failure = failure or broken
-        # What went wrong was told to whoever asked for it; the others have their answers.
+        # The error was already raised to the reader; the other readers have their results.
         with suppress(Exception):
             self._database.give_back(self._connection, failure, trial=self._trial)
 
@@ -54,7 +54,7 @@ class PostgresReads(Batch):
 
 
 class _Reading:
-    """One of the reads."""
+    """A read in a shared snapshot."""
 
     __slots__ = ("_reads", "_session")
 

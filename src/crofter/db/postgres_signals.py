@@ -1,4 +1,4 @@
-"""Telling other processes on the same PostgreSQL that something has committed."""
+"""Notification of other processes on the same PostgreSQL about commits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "crofter"
 TOGETHER_SECONDS = 0.01
-"""What is published within this time after a message is sent with the next: a busy server says most topics again."""
+"""Seconds in which messages are collected after a send: a busy server repeats most topics."""
 NOTIFY = "SELECT pg_notify(%s, topic) FROM unnest(%s::text[]) AS topic"
 AGAIN_SECONDS = 0.5
 """Between two attempts to connect to a database that is away."""
@@ -67,7 +67,7 @@ class PostgresSignals(Signals):
                     self._stopped.wait(TOGETHER_SECONDS)
                 self._send_all(connection)
                 return
-            if self._stopped.wait(AGAIN_SECONDS):  # a hint is lost; whoever waits also polls
+            if self._stopped.wait(AGAIN_SECONDS):  # lost hints are harmless: waiting requests poll too
                 return
 
     def _send_all(self, connection: psycopg.Connection) -> None:
@@ -89,7 +89,7 @@ class PostgresSignals(Signals):
                 self._stopped.wait(AGAIN_SECONDS)
 
     def stop(self) -> None:
-        """What was published before is still sent."""
+        """Stop after sending the published messages."""
         self._stopped.set()
         self._news.set()
         for thread in (self._hearing, self._sending):

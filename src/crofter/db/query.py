@@ -35,7 +35,7 @@ def _to_flag(value: int | None) -> bool | None:
 
 
 class Compiled:
-    """A statement in one database's words, ready for values."""
+    """A statement compiled for one database, ready for values."""
 
     __slots__ = ("_arranged", "binds", "defaults", "key", "results", "sql")
 
@@ -76,7 +76,7 @@ def _arranging(order: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Map
 
 
 class Query(Generic[R]):
-    """A statement, and the struct that its rows become."""
+    """A statement with the struct of its rows."""
 
     __slots__ = ("__weakref__", "_compiled", "row_type", "statement")
 

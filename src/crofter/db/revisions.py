@@ -19,7 +19,7 @@ revision = table(
     Column("number", Id, nullable=False),
 )
 
-# It begins anywhere: an account of a database that was emptied must not find what was kept of its predecessor.
+# Random start value: an account of a recreated database must not match cached entries of its predecessor.
 _ANYWHERE = {"sqlite": "random() & 4503599627370495", "postgresql": "CAST(random() * 4503599627370495 AS bigint)"}
 _CHANGE = {
     dialect: query(
@@ -43,7 +43,7 @@ class ChangedRevision(Struct, frozen=True):
 
 
 def change(db: Session, account_id: int) -> None:
-    """Once for a transaction, however much it changes."""
+    """Increase the revision of the account, once per transaction."""
     key = ("revision", account_id)
     if key not in db.deferred_writes:
         db.deferred_writes[key] = ChangedRevision(account_id)

@@ -16,12 +16,12 @@ from crofter.db.tables import INSERTED, deferred
 def insert(
     into: Table, names: tuple[str, ...], dialect: str, *, asks: bool = True
 ) -> tuple[Compiled, bool, Callable[[Any, dict[str, Any], int], None] | None]:
-    """The statement, whether rows of this table have numbers, and who is told of them."""
+    """Return the insert statement, whether rows have ids, and the function that receives inserted rows."""
     table = deferred(into)
     numbered = "id" in table.c
     values = f"({_list(names)}) VALUES ({', '.join(_place(name, dialect) for name in names)})"
     sql = f"INSERT INTO {_quoted(table.name)} {values if names else 'DEFAULT VALUES'}"
-    # SQLite knows the last number anyway, and asking for it in the statement costs.
+    # SQLite knows the last id without RETURNING, which would cost time.
     if asks and numbered and dialect != "sqlite":
         sql += ' RETURNING "id"'
     return _compiled(table, sql, names, (), dialect), numbered, table.info.get(INSERTED)

@@ -51,7 +51,7 @@ def is_ready(database: Database) -> bool:
             must_fit(stored[0], db.raw(COLUMNS[database.dialect]).fetchall(), known_columns())
             return True
     except Unavailable:
-        return False  # to be told by whoever prepares it
+        return False  # the caller that prepares the schema reports the reason
 
 
 def must_fit(revision: str, stored: Iterable[Iterable[object]], expected: Mapping[str, Iterable[str]]) -> None:

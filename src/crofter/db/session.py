@@ -1,4 +1,4 @@
-"""One transaction, as rules and stores see it."""
+"""Transaction interface for rules and stores."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Duplicate(Exception):
 
 
 class Driver(NamedTuple):
-    """What one database's driver says in its own way."""
+    """Functions of one database driver."""
 
     dialect: str
     clashes: type[Exception]
-    """What it raises when a constraint does not hold."""
+    """Exception of a violated constraint."""
     changed: Callable[[Any], int]
-    """How many rows a statement touched, by its cursor."""
+    """Number of rows that a cursor's statement changed."""
     numbered: Callable[[Any], int]
     """The number of the row that a statement has put in."""
 
 
 class DeferredWrite(Protocol):
-    """What changes with each of several writes, and is written down once for all of them when they are committed."""
+    """State that several writes change and one statement writes at the commit."""
 
     def write(self, db: Session) -> None: ...
 
@@ -76,29 +76,28 @@ class Session:
         self._execute_later = execute_later or execute
         self._lock_account = lock_account
         self._ahead: dict[Any, Any] | None = None if execute_later is None else {}
-        """Answers that were asked for before they are wanted, by question."""
+        """Prefetched results by statement and values."""
         self.journal = journal
-        """What a transaction that may write has read and written so far, for the audit log."""
+        """Journal of a writing transaction's reads and writes, for the audit log."""
         self.topics: set[str] = set()
         self.events: list[int] = []
         """The events that were written, for the audit log."""
         self.operations: list[tuple[Any, Any]] = []
         """The operations that were queued, each with its arguments: what is still to come of this transaction."""
         self.price_changes: list[tuple[int, int, int]] = []
-        """Who pays how much more, by the hour and by the month, for what was started and stopped; for a plan."""
+        """Account, hourly and monthly price of each start and stop of billing; for a plan."""
         self.after: list[Callable[[], None]] = []
         self.changes_nothing = False
-        """Said by whoever found nothing to write: then nobody waits for the end of the transaction."""
+        """True if the caller found nothing to write: the end of the transaction is not awaited."""
         self.deferred_writes: dict[Hashable, DeferredWrite] = {}
-        """What is still to be written, by what it is the latest of."""
+        """Deferred writes by key; the latest one per key counts."""
 
     def lock_account(self, account_id: int) -> None:
-        """Keep every other writer of this account waiting until this transaction ends.
+        """Block other writers of this account until this transaction ends.
 
-        SQLite has one writer anyway. On PostgreSQL this gives the same promise per account: whatever is
-        read after it stays true until commit, and the account's events commit in the order of their ids.
-        A transaction that holds several accounts takes them in ascending order; one that cannot know them
-        beforehand may have to begin again.
+        SQLite has one writer anyway. PostgreSQL gives the same guarantee per account: values read after the lock stay
+        valid until commit, and the account's events commit in the order of their ids. A transaction locks several
+        accounts in ascending order; if they are unknown in advance, the transaction may have to restart.
         """
         self._lock_account(account_id)
 
@@ -107,11 +106,11 @@ class Session:
         self._lock_account(name)
 
     def signal(self, topic: str) -> None:
-        """Tell whoever waits for ``topic``, in every process, once this has committed."""
+        """Notify all waiters for ``topic``, in every process, after the commit."""
         self.topics.add(topic)
 
     def deferred(self, key: Hashable, kind: type[L]) -> L | None:
-        """What is to be written before the commit under this key, if anything is yet."""
+        """Return the deferred write under this key, or None."""
         write = self.deferred_writes.get(key)
         return write if isinstance(write, kind) else None
 
@@ -146,17 +145,17 @@ class Session:
         return statement.row_type(*compiled.row(raw))
 
     def ask_ahead(self, statement: Query[Any], **values: Any) -> None:
-        """Send a question that will be asked next, with the same words: several travel together.
+        """Prefetch the result of a statement that follows with the same values, to save a round trip.
 
-        It is answered as of now: not for what is changed before it is asked.
+        The result is of this moment: changes before the actual call are not visible in it.
         """
-        if self._ahead is not None:  # where every statement is a journey
+        if self._ahead is not None:  # statements are network round trips
             compiled = statement.compiled(self.dialect)
             bound = compiled.values(values)
             self._ahead[_question(compiled, bound)] = self._execute_later(compiled.sql, bound)
 
     def maybe_later(self, statement: Query[R], **values: Any) -> Callable[[], R | None]:
-        """The row, when it is asked for: the statement travels with the next one that is waited for."""
+        """Return a function that returns the row. The statement is sent together with the next awaited statement."""
         compiled = statement.compiled(self.dialect)
         result = self._execute_later(compiled.sql, compiled.values(values))
 
@@ -197,7 +196,7 @@ class Session:
         return [compiled.row(raw)[0] for raw in rows]
 
     def run(self, statement: Query[Any], **values: Any) -> int:
-        """Run a write; how many rows it touched."""
+        """Run a write and return the number of changed rows."""
         compiled = statement.compiled(self.dialect)
         return self._driver.changed(self._write(compiled, values))
 
@@ -211,7 +210,7 @@ class Session:
         return number
 
     def insert_rows(self, into: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Insert rows that have the same columns, and whose ids nobody asks for, in one statement."""
+        """Insert rows with the same columns in one statement. Their ids are not returned."""
         compiled = row_statements.insert_rows(into, tuple(rows[0]), len(rows), self.dialect)
         self._write(compiled, {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()})
 
@@ -225,15 +224,16 @@ class Session:
         compiled = row_statements.delete(source, tuple(where), self.dialect)
         return self._driver.changed(self._write(compiled, {f"old_{name}": value for name, value in where.items()}))
 
-    # Where every statement is a journey, one that nobody needs to hear of travels with the next. So what it does is
-    # certain only when that one, or the commit, has come back: never for what may clash, nor where a count decides.
+    # When each statement is a network round trip, a statement without a needed result is sent with the next one. Its
+    # success is known only after that one or the commit. Do not use it for writes that may clash or whose row count
+    # matters.
 
     def run_later(self, statement: Query[Any], **values: Any) -> None:
-        """Run a write, whatever number of rows it touches."""
+        """Run a write whose row count is not needed."""
         self._write_later(statement.compiled(self.dialect), values)
 
     def insert_later(self, into: Table, **values: Any) -> None:
-        """Insert a row that cannot be there yet, and whose id nobody asks for."""
+        """Insert a new row whose id is not needed."""
         statement, _, inserted = row_statements.insert(into, tuple(values), self.dialect, asks=False)
         self._write_later(statement, values)
         if inserted is not None:

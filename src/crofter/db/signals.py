@@ -1,4 +1,4 @@
-"""Telling waiters that something has committed: in this process, and in the others on PostgreSQL."""
+"""Notification of waiters about commits: in this process, and in the others on PostgreSQL."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Snapshot(Struct, frozen=True):
     """In service time."""
     bytes: int
     revision: str
-    """Of the schema: rows of another one cannot be put back."""
+    """Schema revision of the snapshot. A restore needs the same revision."""
 
 
 class Snapshots(Protocol):
@@ -72,7 +72,7 @@ class FileSnapshots:
             self._database.copy_to(whole)
             kept = Snapshot(name, created, whole.stat().st_size, revision)
             (self._folder / f"{name}.json").write_bytes(msgspec.json.encode(kept))
-            # The name comes last: a kill before it leaves the older copy, and a file that nobody looks at.
+            # Rename last: a kill before this line leaves the older copy and an unused file.
             whole.rename(self._path(name))
             sqlite_file.sync(self._folder)
         except OSError as error:
@@ -136,7 +136,7 @@ class SchemaSnapshots:
         return kept
 
     def all(self) -> list[Snapshot]:
-        with self._database.read() as db:  # each reset of a sandbox asks, and a connection of its own would cost more
+        with self._database.read() as db:  # uses a pooled connection: every reset of a sandbox runs this
             rows = db.raw(
                 "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
                 " WHERE starts_with(nspname, current_schema() || '_snapshot_')"
@@ -208,7 +208,7 @@ _SEQUENCES = "sequences of a snapshot"
 
 
 def _switch_triggers(connection: Connection[Any], to: Literal["ENABLE", "DISABLE"]) -> None:
-    """Those of our own, in this transaction alone. What guards references between tables stays."""
+    """Switch our own triggers in this transaction alone. Foreign keys stay enforced."""
     triggers = connection.execute(
         b"SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         b" WHERE n.nspname = current_schema()"
@@ -272,7 +272,7 @@ def _delete_added(table: Table, schema: str) -> str:
 
 
 def _update_changed(table: Table, schema: str) -> str:
-    """Whatever is not the same to the last byte."""
+    """Return the statement that updates the rows that differ."""
     names = [_quoted(column.name) for column in table.columns if not column.primary_key]
     values = ", ".join(f"{name} = s.{name}" for name in names)
     return (

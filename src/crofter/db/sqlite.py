@@ -24,7 +24,7 @@ from crofter.db.signals import Signals
 from crofter.errors import NoSpace, Unavailable
 
 WRITE_WAIT = 2.0
-"""Seconds a writer waits for the lock before the caller is told to come back later."""
+"""Seconds a writer waits for the lock before the request is refused with 503."""
 STATEMENTS = 512
 """How many a connection keeps prepared: as many as the driver takes."""
 CACHE, CACHE_OF_A_THREAD = 16_000, 2_000
@@ -39,7 +39,7 @@ _STORAGE_FAULTS = (
     apsw.CantOpenError,
     apsw.ProtocolError,
 )
-"""What SQLite complains of when the disk is full or gone, or a lock is not ours."""
+"""SQLite error codes of a full or missing disk and of a lock held by another process."""
 _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
 """No file is made: in the place of one that was moved away it would be empty, and take the log of the other for its
 own. And no lock inside SQLite around each of its calls: only one thread at a time ever uses a connection."""
@@ -83,7 +83,7 @@ class SqliteDatabase:
         self._shared: SharedTransaction | None = None
         self._relaxed = RelaxedDurability()
         self._waits = True
-        """Whether the writer is set to wait for the disk; guarded by the writer lock."""
+        """True if the writer waits for the disk; guarded by the writer lock."""
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), flags=_FLAGS, statementcachesize=STATEMENTS)
@@ -110,7 +110,7 @@ class SqliteDatabase:
         return connection
 
     def _refuse_another_file(self) -> None:
-        """SQLite would write to one that nobody will find again, or read one that the writer does not write to."""
+        """Raise if the database file was replaced: SQLite would write to an unlinked file."""
         if _file_id(self.path) != self._file_id:
             raise FileNotFoundError(self.path)
 
@@ -210,7 +210,7 @@ class SqliteDatabase:
             self._writer_lock.release()
 
     def answers_callers(self) -> None:
-        """Nobody else is asked here who might be silent."""
+        """Do nothing: SQLite has no server that could be silent."""
 
     def caller_waits_since(self, _since: float) -> AbstractContextManager[None]:
         return nullcontext()
@@ -232,17 +232,17 @@ def session_on(connection: apsw.Connection, journal: Journal | None = None) -> S
 
 
 def _file_id(path: Path) -> tuple[int, int]:
-    """Which file it is, whatever it is called."""
+    """Return device and inode of a file, independent of its name."""
     status = os.stat(path)
     return status.st_dev, status.st_ino
 
 
 def _no_lock(_account_id: int) -> None:
-    """SQLite's one writer holds every account already."""
+    """Do nothing: SQLite's single writer holds every account already."""
 
 
 def _lock_file(path: Path) -> IO[str]:
-    """One process per SQLite database: a second one would not see the first one's waiters."""
+    """Lock the database for one process: a second process could not notify waiters of the first."""
     held = path.open("w")
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -282,7 +282,7 @@ class _Reading:
 
 
 class _Writing:
-    """One write with a commit of its own."""
+    """A write with a commit of its own."""
 
     __slots__ = ("_database", "_session")
 
@@ -309,11 +309,11 @@ class SharedTransaction(Batch):
         self.optimistic = optimistic
         self.sessions: list[Session] = []
         self.lost: BaseException | None = None
-        """What made SQLite give up the whole transaction, if anything did."""
+        """Error that made SQLite roll back the whole transaction, or None."""
         self.open = False
-        """Whether a write is under way."""
+        """True while a write is running."""
         self.deferred_writes: dict[Hashable, DeferredWrite] = {}
-        """What those that are done have left to be written once for all of them."""
+        """Deferred writes of the completed parts, executed once for all of them."""
         self._database = database
 
     def __enter__(self) -> Batch:
@@ -333,7 +333,7 @@ class SharedTransaction(Batch):
 
 
 class Savepoint:
-    """One of several writes that are committed together; it stands or falls alone."""
+    """A write in a batch, with its own savepoint."""
 
     __slots__ = ("_before", "_connection", "_session", "_shared")
 
@@ -376,14 +376,14 @@ class Savepoint:
             self._connection.execute("ROLLBACK TO one_write")
             self._connection.execute("RELEASE one_write")
         elif self._connection.total_changes() == self._before:
-            pass  # as nearly always: what is refused has changed nothing yet
+            pass  # usual case: a refused write has changed nothing
         elif self._shared.sessions:
             self._shared.aborted = True
         else:
             self._restart()
 
     def _restart(self) -> None:
-        """Nobody else has written yet, so there is nothing to lose but what failed."""
+        """Restart the transaction. Only the failed write is lost: it was the first."""
         self._connection.execute("ROLLBACK")
         try:
             self._connection.execute("BEGIN IMMEDIATE")

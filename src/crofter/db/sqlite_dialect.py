@@ -21,11 +21,11 @@ _NAMES = {
     "CorruptError": "DatabaseError",
     "NotADBError": "DatabaseError",
 }
-"""What SQLAlchemy calls the driver's errors, as of any other SQLite."""
+"""Driver exceptions by SQLAlchemy's names."""
 
 
 class _Cursor(apsw.Cursor):
-    """The driver's cursor with what SQLAlchemy asks of one."""
+    """Driver cursor with the attributes that SQLAlchemy needs."""
 
     description: Any = None
 

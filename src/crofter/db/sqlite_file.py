@@ -13,7 +13,7 @@ from crofter.errors import NoSpace, Unavailable
 
 LOCK = "crofter.lock"
 SIGNS = ("secret.key", LOCK, "crofter.db-wal")
-"""What else a server leaves in its folder."""
+"""Files next to the database that identify a data folder."""
 CHECK_SECONDS = 0.5
 """How long a start looks for damage. That is about a hundred megabytes; the rest of a larger file is not looked at."""
 
@@ -51,18 +51,18 @@ def check(connection: apsw.Connection) -> None:
             if verdict != "ok":
                 raise apsw.CorruptError(" ".join(str(verdict).split()))
     except apsw.InterruptError:
-        pass  # so much of it is whole
+        pass  # a complete prefix
     finally:
         connection.set_progress_handler(None)
 
 
 def copy(source: apsw.Connection, path: Path) -> None:
-    """All of a database into a new file, which is on disk afterwards."""
+    """Copy a database into a new file and sync it to disk."""
     path.touch(mode=0o600)
     target = apsw.Connection(str(path))
     try:
         _copy_pages(source, target)
-        target.execute("PRAGMA journal_mode=DELETE")  # one file, with nothing beside it
+        target.execute("PRAGMA journal_mode=DELETE")  # a single file, without a WAL beside it
     finally:
         target.close()
     for place in (path, path.parent):
@@ -70,7 +70,7 @@ def copy(source: apsw.Connection, path: Path) -> None:
 
 
 def put_back(path: Path, target: apsw.Connection) -> None:
-    """All of a database from a file that ``copy`` has made."""
+    """Restore a database from a file that ``copy`` wrote."""
     source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         _copy_pages(source, target)
@@ -93,7 +93,7 @@ def sync(place: Path) -> None:
 
 
 def unavailable(error: BaseException) -> Unavailable:
-    """Return what callers are told of a fault of the storage."""
+    """Return the error for callers after a fault of the storage."""
     full = isinstance(error, (apsw.FullError, NoSpace)) or getattr(error, "errno", None) == errno.ENOSPC
     return NoSpace() if full else Unavailable()
 
@@ -111,7 +111,7 @@ def _has_space(folder: Path) -> bool:
 
 
 def described(error: apsw.Error) -> str:
-    """What is wrong, in words for an operator."""
+    """Return the error as text for an operator."""
     if isinstance(error, apsw.CorruptError):
         return f"it is damaged ({error}); restore it from a backup"
     return str(error)

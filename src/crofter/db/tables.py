@@ -29,7 +29,7 @@ from crofter.db.sql import (
 )
 
 INSERTED = "inserted"
-"""What a table's ``info`` has under this name is told of each new row: the session, its values, its number."""
+"""Key in a table's ``info``: a function called with the session, values and id of each new row."""
 
 # SQLite's STRICT tables know INTEGER, REAL, TEXT and BLOB, hence the variants.
 Id = BigInteger().with_variant(Integer(), "sqlite")
@@ -69,7 +69,7 @@ class _Columns:
         return list(self._columns)
 
     def references(self) -> set[str]:
-        """The tables that they refer to."""
+        """Return the names of the referenced tables."""
         values = [value for part in self._columns.values() for value in values_of(part)]
         return {values_of(value)[0].partition(".")[0] for value in values if is_call_of(value, ForeignKey)}
 
@@ -100,7 +100,7 @@ class DeferredTable(Deferred):
         self.c = _Columns(self, parts)
         self.info: dict[str, Callable[..., None]] = {}
         self.after_create: list[tuple[str, str]] = []
-        """What is run when the table has been made: a dialect, and a statement in its words."""
+        """Statements to run after the table was created, each with its dialect."""
         self._digest = b""
 
     def _evaluated(self) -> Any:
@@ -137,7 +137,7 @@ def evaluate_all() -> None:
 
 
 class _AllTables:
-    """SQLAlchemy's ``MetaData`` with every table in it, by the time that it is asked for anything."""
+    """SQLAlchemy's ``MetaData`` with every table, filled on first access."""
 
     def __getattr__(self, name: str) -> Any:
         evaluate_all()
@@ -161,7 +161,7 @@ def owned(*, index: bool = False) -> Column[Any]:
 
 
 def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    """An index on the few rows that are asked for."""
+    """Return an index on the few rows that queries select."""
     return Index(name, *columns, unique=unique, sqlite_where=text(where))
 
 
@@ -181,7 +181,9 @@ def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:
 
 @cache
 def sorted_names() -> tuple[str, ...]:
-    """All tables, each after those that it refers to. Each reset of a sandbox asks, and to sort them takes long."""
+    """Return the names of all tables, referenced tables first. Cached: sorting is slow, and each reset of a sandbox
+    needs the order.
+    """
     order: TopologicalSorter[str] = TopologicalSorter()
     for table in _tables.values():
         order.add(table.name, *table.c.references() - {table.name})
@@ -189,7 +191,7 @@ def sorted_names() -> tuple[str, ...]:
 
 
 def all_tables() -> list[Table]:
-    """Each after those that it refers to."""
+    """Return all tables, referenced tables first."""
     return cast("list[Table]", [_tables[name] for name in sorted_names()])
 
 
@@ -204,5 +206,5 @@ def schema_digest() -> bytes:
 
 
 def deferred(table: Table) -> DeferredTable:
-    """What is known of a table without SQLAlchemy."""
+    """Return the description of a table that needs no SQLAlchemy."""
     return table if isinstance(table, DeferredTable) else _tables[table.name]

@@ -46,7 +46,7 @@ _BEFORE = query(select(func.sum(tally.c.amount)).where(*_OWN, tally.c.block < bi
 
 
 class _Place(Row):
-    """A block, and how many rows lie before it."""
+    """A block, and the number of rows before it."""
 
     block: int
     passed: int
@@ -178,5 +178,5 @@ def ddl(name: str, owner: str, dialect: str, *, number: str = "id", only: str | 
 
 
 def exact(db: Session, counted: str) -> Any:
-    """All blocks of a table, for checks that compare them with a real count."""
+    """Return all blocks of a table, for checks against a real count."""
     return db.raw(f"SELECT owner, block, amount FROM tally WHERE counted = '{counted}' ORDER BY 1, 2").fetchall()

@@ -1,6 +1,6 @@
-"""Dialects: the interface under another word, and with the answers of other versions of its family.
+"""Dialects: the interface under another word, and with the responses of other versions of its family.
 
-Nothing here is loaded unless a server is told to speak one.
+Loaded only if the settings name a dialect.
 """
 
 

@@ -1,7 +1,7 @@
-"""What a caller is answered, in the dialect's words: exact replacements in JSON as the server writes it.
+"""Responses in the words of the dialect: exact replacements in the JSON that the server writes.
 
-Inside a text of JSON a quote stands behind a backslash, so that ``"name":"start`` can only be a name and its value:
-no text that people wrote is ever taken for one.
+A quote inside a JSON string follows a backslash, so that ``"name":"start`` can only be a key and its value, never text
+that a user wrote.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLAT = rb'(?:"[a-z_]+":(?:"(?:[^"\\]|\\.)*"|[^",{}\[\]]*),)*?'
 
 
 class Outward:
-    """Changes the answers of one endpoint."""
+    """Translator of the responses of one endpoint."""
 
     def __init__(self, shape: Shape | None, words: Words) -> None:
         self._words = words
@@ -42,9 +42,7 @@ class Outward:
         self._common = self._most_common()
 
     def _most_common(self) -> list[tuple[bytes, bytes]]:
-        """What is all that there is to change in most lists of events: looked for first, and the rest only if more is
-        left.
-        """
+        """Return the replacements that suffice for most lists of events; the others are tried only if more is left."""
         action, kind, address = (
             f'"{name}":"{start}{OWN}'.encode() for name, start in (("action", ""), ("type", ""), ("url", "/v4/"))
         )
@@ -84,7 +82,7 @@ class Outward:
         self._add(_name(name), pattern, lambda match: match[1] + other[match[2]] + match[3])
 
     def _add(self, literal: bytes, pattern: bytes, change: Callable[[re.Match[bytes]], bytes]) -> None:
-        """``literal`` is in whatever the pattern matches, and is looked for much quicker."""
+        """Add a pattern. ``literal`` is part of every match, and is much faster to find."""
         self._patterns[pattern] = literal, re.compile(pattern), change
 
     def __call__(self, body: bytes) -> bytes:
@@ -111,7 +109,7 @@ def _name(name: str) -> bytes:
 
 
 def refusal(body: bytes, words: Words) -> bytes:
-    """The body of a failure: its fields and reasons are the interface's, whatever they are about."""
+    """Translate the body of an error. Its fields and reasons belong to the interface, at every endpoint."""
     if not (b"ompute" in body or HELD.encode() in body):
         return body
     answer = msgspec.json.decode(body)
@@ -150,5 +148,5 @@ NAMES = frozenset((b"x-oauth-scopes", b"x-accepted-oauth-scopes", b"www-authenti
 
 
 def document(text: str, words: Words) -> str:
-    """The description of the interface, which nobody but its makers wrote."""
+    """Translate the description of the interface, which contains no user text."""
     return words.outward(text).replace(f"{OWN}usercontent", f"{words.word}usercontent")

@@ -52,7 +52,7 @@ class DialectApp(App):
             self._plan = Outward(self._reader.of(PlanView), dialect.words)
             self._build_headers = answers.headers(dialect.words)
 
-    # ---- what comes in ----------------------------------------------------------------------------------------------
+    # requests
 
     def own_path(self, raw_path: bytes) -> bytes:
         """A path that a caller sent, in the interface's own words."""
@@ -77,7 +77,7 @@ class DialectApp(App):
             sent = scope["raw_path"]
             raw_path = self.own_path(sent)
             if raw_path is not sent:
-                # A copy: who reads from the connection asks about the path that was sent.
+                # Work on a copy: readers of the connection need the path that was sent.
                 path = unquote_to_bytes(raw_path) if b"%" in raw_path else raw_path
                 scope = {**scope, "raw_path": raw_path, "path": path.decode("utf-8", "replace")}
         await super().__call__(scope, receive, send)
@@ -100,7 +100,7 @@ class DialectApp(App):
             request.body = requests.inward(request.body, self._body(endpoint), self._words)
         return await super().perform(endpoint, values, request)
 
-    # ---- what goes out ----------------------------------------------------------------------------------------------
+    # responses
 
     async def _send(
         self,
@@ -162,7 +162,7 @@ class DialectApp(App):
             self.threads.pool, addresses, database, account_id, tree.actions
         )
 
-    # ---- what is known of an endpoint -------------------------------------------------------------------------------
+    # endpoints
 
     def _make_outward(self, endpoint: Endpoint) -> Outward:
         if endpoint.answers is Stream:  # its frames are what the list above it shows
@@ -182,7 +182,7 @@ class DialectApp(App):
 
 
 def in_own_words(scope: Scope) -> bool:
-    """True if the caller asks for the interface's own words, as the console does."""
+    """True if the request wants the interface's own words, as the console does."""
     return OWN_WORDS in scope["headers"]
 
 

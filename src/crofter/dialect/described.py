@@ -46,7 +46,7 @@ def _change(operation: dict[str, Any], rules: Sequence[Rule], components: dict[s
     content = operation["responses"].get("200", {}).get("content", {}).get("application/json")
     if content is None:
         return
-    content.pop("example", None)  # it was recorded without the dialect
+    content.pop("example", None)  # recorded without the dialect
     for rule in rules:
         content["schema"] = _inside(content["schema"], rule.field, rule, components)
 
@@ -90,7 +90,7 @@ def _constant(rule: Rule) -> Schema:
 
 
 def _listed(schema: Schema) -> Schema:
-    """What was a value or null as a list of one or none."""
+    """Return the schema of a list of at most one item, for a field that was a value or null."""
     if "array" in types_of(schema):
         return schema
     item = {key: value for key, value in schema.items() if key != "description"}
@@ -139,7 +139,7 @@ def _aliased(document: dict[str, Any], path: str, to: str) -> Iterator[tuple[str
 
 
 def _apart(path: str) -> tuple[str, str]:
-    """The version, and the path without it."""
+    """Split the version from a path."""
     version, _, rest = path.strip("/").partition("/")
     return version, f"/{rest}"
 

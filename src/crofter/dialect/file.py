@@ -34,12 +34,12 @@ class Alias(NamedTuple):
 
 
 class Dialect(Struct):
-    """What a file says, ready for use."""
+    """A parsed dialect file, ready for use."""
 
     words: Words | None
     paths: Paths
     rules: dict[str, list[Rule]]
-    """By the names of the endpoints whose answers they change."""
+    """Rules by the names of the endpoints whose responses they change."""
     aliases: list[Alias] = []
 
 
@@ -174,7 +174,7 @@ class _Checked:
                 self._refuse(f"{value!r} is no path", *where, name)
         if taken_apart(path).count("{}") != taken_apart(to).count("{}"):
             self._refuse("path and to have as many parameters as each other", *where, "path")
-        # As in the description, a path may be written without the version: then it holds for both.
+        # A path may be written without the version, as in the description; then the rule holds for both versions.
         versions = [""] if paths.leads_somewhere(to) else ["/v4", "/v4beta"]
         leading = [version for version in versions if paths.leads_somewhere(version + to)]
         if not leading:
@@ -190,7 +190,7 @@ MOUNTED = (
     *("health", "version", "metrics", "openapi.json", "docs", "console", "login", "oauth", ".well-known"),
     *("uploads", "lish", "_sandbox", "{}", "favicon.ico", ""),
 )
-"""What else is served: health checks, the login service and the like."""
+"""Other served paths: health checks, the login service and similar."""
 
 
 def _addresses(endpoint: Endpoint) -> list[str]:
@@ -203,7 +203,7 @@ def _templates(endpoints: Sequence[Endpoint]) -> list[str]:
 
 
 def _has(endpoint: Endpoint, field: tuple[str, ...], added: set[tuple[str, tuple[str, ...]]]) -> bool:
-    """Whether an answer has a field, be it that a rule before has added it or what it is in."""
+    """True if the response has the field, or a rule added the field or a parent of it before."""
     if any((endpoint.name, field[:end]) in added for end in range(1, len(field) + 1)):
         return True
     return bool(objects_at(endpoint.answers, [name for name in field if name != EVERY]))

@@ -14,7 +14,7 @@ from crofter.dialect.words import Words
 
 
 class Inserts:
-    """Of the rules that add a field, those which can be followed so; ``rest`` are all others."""
+    """Rules that add a field and can be applied by position; ``rest`` holds the other rules."""
 
     def __init__(self, rules: Iterable[Rule], answers: Any, words: Words | None) -> None:
         self.rest: list[Rule] = []

@@ -27,7 +27,7 @@ class Lines:
                 self._lines.setdefault(f"{table}.{name}" if table else name, number)
 
     def of(self, *names: str | int) -> int:
-        """Of what is named so, or else of what it is in."""
+        """Return the line of the named value, or of its closest parent."""
         for end in range(len(names), 0, -1):
             if number := self._lines.get(".".join(map(str, names[:end]))):
                 return number

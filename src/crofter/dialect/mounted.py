@@ -1,4 +1,4 @@
-"""What is beside the interface, in a dialect: the login service, as far as programs talk to it."""
+"""Translation of mounted applications: the part of the login service that programs use."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LOGIN = ("login", "oauth", ".well-known")
 
 
 def mounted(mounts: Mapping[str, ASGIApp], dialect: Dialect) -> Mapping[str, ASGIApp]:
-    """The same applications, as the dialect has them."""
+    """Return the applications in the words of the dialect."""
     words = dialect.words
     return mounts if words is None else {**mounts, **{name: _LoginInWords(mounts[name], words) for name in LOGIN}}
 
 
 class _LoginInWords:
-    """Scopes are asked for and told of in the dialect's words. The pages that people see stay as they are, and what
-    they send back is taken as it was put there, so here the interface's own words hold too.
+    """Translates scopes in requests and responses. Pages for people stay unchanged, and their forms send scopes back as
+    rendered, so the interface's own words are accepted too.
     """
 
     def __init__(self, app: ASGIApp, words: Words) -> None:

@@ -12,7 +12,7 @@ ANY = "{}"
 
 
 def taken_apart(path: str) -> list[str]:
-    """The segments of a path of the description, whatever its parameters are called."""
+    """Return the segments of a described path, with a placeholder for each parameter."""
     return [ANY if segment.startswith("{") else segment for segment in path.strip("/").split("/")]
 
 
@@ -21,22 +21,22 @@ class _Node:
 
     def __init__(self, name: str = "") -> None:
         self.name = name
-        """What the interface calls it."""
+        """Name of the segment in the interface."""
         self.children: dict[str, _Node] = {}
         self.is_rest = False
-        """Whether an id with slashes follows, which begins with a word of the interface or not."""
+        """True if an id with slashes follows, which may begin with a word of the interface."""
         self.target: list[str] | None = None
-        """Of an alias: the segments of the path that it stands for."""
+        """Segments of the path that an alias replaces."""
 
 
 class Paths:
-    """All paths of the interface, in the dialect's words."""
+    """Paths of the interface, in the words of the dialect."""
 
     def __init__(self, templates: Iterable[str], words: Words | None) -> None:
         self._words = words
         self._root = _Node()
         self._aliases: tuple[str, ...] = ()
-        """What the paths that are aliases begin with."""
+        """Common beginnings of the aliased paths."""
         front = "" if words is None else words.word
         self._front, self._own_front = f"/v4/{front}/", f"/v4/{OWN}/"
         for template in templates:
@@ -66,14 +66,14 @@ class Paths:
         node.is_rest = reached.is_rest
 
     def leads_somewhere(self, path: str) -> bool:
-        """Whether there is something at a path of the interface's own words, or below it."""
+        """True if the interface has an endpoint at this path or below."""
         node: _Node | None = self._root
         for name in taken_apart(path):
             node = next((child for child in node.children.values() if child.name == name), None) if node else None
         return node is not None
 
     def hides(self, path: str) -> bool:
-        """Whether a path that callers send, or one below it, leads somewhere without an alias for it."""
+        """True if a path, or one below, is routed without an alias for the path."""
         nodes = [self._root]
         for segment in taken_apart(path):
             if any(node.is_rest for node in nodes):
@@ -119,7 +119,7 @@ class Paths:
         return "/".join(written)
 
     def _rest(self, node: _Node, segments: list[str]) -> list[str]:
-        """What is no part of a path: an id with slashes in it, or nothing that leads anywhere."""
+        """Return the remaining segments unchanged: an id with slashes, or an unknown path."""
         if self._words is None:
             return segments
         plain = "/".join(unquote(segment) for segment in segments)

@@ -1,4 +1,4 @@
-"""What a caller sends as JSON, in the interface's own words: only names and words change, every other byte stays."""
+"""Requests in the interface's own words: only names and words of the JSON change, every other byte stays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Frame:
 
 
 def inward(raw: bytes, shape: Shape | None, words: Words) -> bytes:
-    """A body or a filter. What is no JSON is left to whoever refuses it."""
+    """Translate a body or a filter. Text that is not JSON stays: validation refuses it."""
     if shape is None or not (b"\\u" in raw or any(mark in raw for mark in words.marks)):
         return raw
     written: list[bytes] = []
@@ -63,7 +63,7 @@ def _string(text: bytes, frame: _Frame, words: Words) -> bytes:
     if mark is None or (plain := _decoded(text)) is None:
         return text
     if mark.where and "/" not in plain:
-        return text  # what else follows may come first here; but people's own names have no slash
+        return text  # the order may differ from the patterns' here; user names contain no slash
     changed = swapped_suffix(plain, mark, words) if mark.suffix else words.inward(plain)
     return text if changed == plain else json.dumps(changed).encode()
 
@@ -88,7 +88,7 @@ def _decoded(text: bytes) -> str | None:
 
 
 def swapped_suffix(text: str, mark: WordMark, words: Words) -> str:
-    """A host name: ours and the dialect's change places, so that whichever was sent comes back as it was sent."""
+    """Swap our suffix and the dialect's in a host name, so that either form is returned as it was sent."""
     theirs = mark.suffix.replace(OWN, words.word)
     for end, other in ((mark.suffix, theirs), (theirs, mark.suffix)):
         if text.lower().removesuffix(".").endswith(end):

@@ -18,10 +18,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Rule(Struct, frozen=True):
-    """One entry of ``[[answers]]``."""
+    """An entry of ``[[answers]]``."""
 
     field: tuple[str, ...]
-    """As callers see it."""
+    """Path of the field in the response."""
     own: tuple[str, ...]
     """In the interface's own words."""
     does: Literal["add", "list", "while"]
@@ -64,7 +64,7 @@ class Tree:
 
 
 class _Place:
-    """Which object is being looked at."""
+    """Position of the current object."""
 
     __slots__ = ("address", "path", "under_way")
 
@@ -82,13 +82,13 @@ class _Place:
 
 
 class _Branch:
-    """What the rules do to the fields of one object, and inside them."""
+    """Changes of the rules to the fields of an object and of its children."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
         self.below: dict[str, _Branch] = {}
         self.made = False
-        """Whether the object is made where it is absent."""
+        """True if the rule creates a missing object."""
 
     def apply(self, value: Raw, place: _Place) -> Raw:
         if EVERY in self.below:

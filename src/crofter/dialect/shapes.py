@@ -1,4 +1,4 @@
-"""What is known of JSON by its types: which texts in it are words of the interface."""
+"""Shapes of JSON by type: which strings in it are words of the interface."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Shape:
         self.item = item
         """Each item of a list, or each value under a key that is free."""
         self.names = names
-        """Whether its keys are names of the interface."""
+        """True if the keys are names of the interface."""
         self.fields: dict[str, Shape | None] = {}
 
     def child(self, name: str) -> Shape | None:
         return self.fields.get(name) if self.names else self.item
 
     def walk(self, seen: set[int] | None = None) -> Iterator[tuple[str, Shape | None]]:
-        """Every field inside, however deep, by its name."""
+        """Yield every nested field with its name."""
         seen = set() if seen is None else seen
         if id(self) in seen:
             return
@@ -53,7 +53,7 @@ class Reader:
         self._anything = tuple(anything)
 
     def of(self, *annotations: Any) -> Shape | None:
-        """The shape of one of several types."""
+        """Return the shape of a union of types."""
         read = Shape(names=True)
         for info in (info for annotation in annotations for info in plain_types(annotation)):
             shape = self._read(info, None)
@@ -110,7 +110,7 @@ class FilterShape(Shape):
 
 
 class Operand(Shape):
-    """What a field is compared with, inside operators or bare."""
+    """The operand of a filter: a plain value, or operators with values."""
 
     __slots__ = ()
 
@@ -126,7 +126,7 @@ def _dotted(shape: Shape | None, before: str = "") -> Iterator[tuple[str, Shape 
 
 
 def plain_types(annotation: Any) -> list[inspect.Type]:
-    """What a body or an answer is described by: several, if it is one of several."""
+    """Return the types of a body or response; several for a union."""
     if annotation is None or annotation is type(None):
         return []
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -135,7 +135,7 @@ def plain_types(annotation: Any) -> list[inspect.Type]:
 
 
 def objects_at(annotation: Any, names: Iterable[str]) -> list[inspect.Type]:
-    """What an answer has under a field, and under a field of that, and so on; lists have what their items have."""
+    """Return the types at a path of fields. A list has the fields of its items."""
     reached = [part for info in plain_types(annotation) for part in _objects(info)]
     for name in names:
         if any(isinstance(part, (inspect.AnyType, inspect.DictType)) for part in reached):
@@ -149,7 +149,7 @@ def objects_at(annotation: Any, names: Iterable[str]) -> list[inspect.Type]:
 def everything_in(annotation: Any) -> list[inspect.Type]:
     """Every type in an answer, however deep, that is no list and no union."""
     waiting, seen = [part for info in plain_types(annotation) for part in _objects(info)], set()
-    for part in waiting:  # which grows meanwhile
+    for part in waiting:  # the list grows during the loop
         if isinstance(part, inspect.StructType) and part.cls not in seen:
             seen.add(part.cls)
             waiting += [inner for field in part.fields for inner in _objects(field.type)]
@@ -157,7 +157,7 @@ def everything_in(annotation: Any) -> list[inspect.Type]:
 
 
 def _objects(info: inspect.Type) -> Iterator[inspect.Type]:
-    """What has fields in a type: itself, or what is in it."""
+    """Yield the types with fields: the type itself, or the types inside."""
     if isinstance(info, inspect.Metadata):
         yield from _objects(info.type)
     elif isinstance(info, (inspect.ListType, inspect.SetType, inspect.VarTupleType)):

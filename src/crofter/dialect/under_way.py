@@ -1,4 +1,4 @@
-"""Which objects something is being done to at this moment."""
+"""Objects with an operation in progress."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _open_in(*states: str) -> Select[Any]:
     )
 
 
-# By way of the operations that have not ended: an account may have a million events that have.
-# In two parts, for each of which there is an index.
+# Start from the operations in progress: an account may have a million finished events. In two parts, each with an
+# index.
 _OPEN = query(union_all(_open_in("queued"), _open_in("running", "waiting")), _Open)
 
 

@@ -1,4 +1,4 @@
-"""One word of the interface and what a dialect calls it, both ways, in every spelling."""
+"""Translation of a word of the interface into the dialect's word and back, in every spelling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Words:
         own_bytes = re.compile(_pattern(OWN).encode())
         either = re.compile(f"{_pattern(OWN)}|{_pattern(word)}")
         self.marks: tuple[bytes, ...] = (b"ompute", b"COMPUTE", *(spelling.encode() for spelling in inward))
-        """One of them is in whatever has a word to be changed, unless it is written in escapes."""
+        """Byte sequences of which each text to translate contains at least one, unless it uses escapes."""
 
         @lru_cache(4096)
         def to_dialect(text: bytes) -> bytes:
@@ -44,7 +44,7 @@ class Words:
         self._inward: Callable[[str], str] = lambda text: either.sub(lambda match: inward[match[0]], text)
 
     def outward(self, text: str) -> str:
-        """A text of the interface, as callers read it."""
+        """Translate a text of the interface for callers."""
         return self._outward(text).replace(HELD, "") if HELD in text else self._outward(text)
 
     def inward(self, text: str) -> str:

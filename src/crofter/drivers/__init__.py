@@ -1,1 +1,1 @@
-"""What the server orders from the outside world. Drivers know no account, event, request or resource."""
+"""Drivers of external systems. They know no account, event, request or resource."""

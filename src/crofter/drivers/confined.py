@@ -30,7 +30,7 @@ def start(words: tuple[str, ...]) -> subprocess.Popen[bytes]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End it and give back its pipes, whatever it is doing."""
+    """Kill the process and close its pipes."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -38,7 +38,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             try:
                 pipe.close()
             except BrokenPipeError:
-                pass  # what it did not read any more
+                pass  # input that the process did not read
 
 
 def confine(*, open_files: int, cpu_seconds: int | None = None, threads: bool) -> None:

@@ -1,4 +1,4 @@
-"""Accepting whoever waits to be connected, many in one turn of the event loop."""
+"""Acceptor that takes many waiting connections in one turn of the event loop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Backlog:
         for _ in range(MOST):
             try:
                 connection, _address = self._listening.accept()
-            except OSError:  # in most cases that nobody waits
+            except OSError:  # usually because no connection is waiting
                 return
             connection.setblocking(False)
             opening = loop.create_task(_open(loop, protocol, connection, ssl))
@@ -48,5 +48,5 @@ async def _open(
 ) -> None:
     try:
         await loop.connect_accepted_socket(protocol, connection, ssl=ssl)
-    except OSError:  # it has gone meanwhile, or does not speak TLS
+    except OSError:  # disconnected, or not TLS
         connection.close()

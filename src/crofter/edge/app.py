@@ -44,17 +44,17 @@ READERS = 2
 
 
 class CountsReads(Protocol):
-    """Who shows objects under way until they were read so often, in sandbox mode."""
+    """Counter of reads of objects in transition, in sandbox mode."""
 
     on: bool
-    """Whether any object is shown so now."""
+    """True if any object is in such a transition."""
 
     def ends_now(self, path: str, account_id: int) -> bool:
         """An object was read. Whether what was under way has ended with that, so that it is to be read again."""
 
 
 class Parts(Struct):
-    """What the application is put together from."""
+    """Components of the application."""
 
     router: Router
     performer: Performer
@@ -64,9 +64,9 @@ class Parts(Struct):
     mounts: Mapping[str, ASGIApp] = {}
     """Whole applications behind the first segment of a path: health, docs, the sandbox."""
     streamed: frozenset[str] = frozenset()
-    """Those of them that take files of any length, and have deadlines of their own."""
+    """Mounts that receive files of any length, with deadlines of their own."""
     sockets: frozenset[str] = frozenset()
-    """Those of them that are web sockets."""
+    """Mounts that serve web sockets."""
     fault: Callable[[str, str], int | None] = lambda _method, _path: None
     """A status that the next matching call is made to answer with, in sandbox mode."""
     reads: CountsReads | None = None
@@ -76,7 +76,7 @@ class Parts(Struct):
     threads: int = 8
     maintenance: str | None = None
     last_known: Performer | None = None
-    """Answers from what was last read of the catalogue, for when the database cannot be asked."""
+    """Performer that serves the cached catalogue while the database is unavailable."""
 
 
 class App:
@@ -109,12 +109,12 @@ class App:
         return asyncio.get_running_loop()
 
     def takes_upload(self, method: str, raw_path: bytes) -> bool:
-        """Whether a file may be sent there, which takes its time."""
+        """True if the endpoint receives files, which takes time."""
         match = self.parts.router.match(method, raw_path)
         return match is not None and match.endpoint is not None and match.endpoint.upload is not None
 
     def takes_stream(self, raw_path: bytes) -> bool:
-        """Whether whatever is sent there is read piece by piece, and may take hours to arrive."""
+        """True if the path receives a stream, which may take hours."""
         return _first_segment(raw_path) in self.parts.streamed
 
     def takes_socket(self, raw_path: bytes) -> bool:
@@ -180,7 +180,7 @@ class App:
             log.exception("request %s failed", request_id)
             answer = refused(Fault(), None)
         finally:
-            self._busy -= 1  # before it is sent: a client that does not read keeps nobody else from being served
+            self._busy -= 1  # before sending: a slow client must not occupy a slot
         if answer.stream is not None and scope["method"] != "HEAD":
             answer = await self._stream(endpoint, answer, scope, receive, send, request_id)
         else:
@@ -236,13 +236,13 @@ class App:
         return answer, rate_status
 
     async def _ends_with(self, reads: CountsReads, answer: Answer, scope: Scope) -> bool:
-        """Whether what was under way on an object has ended since it was read so often."""
+        """True if the object's transition has ended after enough reads."""
         if answer.status != 200 or answer.actor is None or scope["method"] != "GET":
             return False
         return await self._loop.run_in_executor(None, reads.ends_now, scope["path"], answer.actor.account_id)
 
     def _is_known(self, endpoint: Endpoint, token: str | None) -> bool:
-        """Whether it is answered from the catalogue that this process has in memory, if the database is away."""
+        """True if the cached catalogue can serve the request while the database is unavailable."""
         known = endpoint.catalogue == "everybody" or (endpoint.catalogue == "strangers" and not token)
         return known and self.parts.last_known is not None
 
@@ -313,7 +313,7 @@ class App:
 
     @contextmanager
     def _resting(self) -> Iterator[None]:
-        """Who only waits keeps nobody from being served, and is not counted among those who are."""
+        """Release the request's slot while it only waits."""
         self._busy -= 1
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a handler is given of a request: its body, its query and its headers."""
+"""Arguments of a handler: body, query and headers of the request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Request(msgspec.Struct, gc=False):
     id: str
     scheme: str = "http"
     waited: float = 0.0
-    """Seconds that it waited for its rate limit."""
+    """Seconds that the request waited for its rate limit."""
 
 
 def origin_of(scheme: str, host: str) -> str:

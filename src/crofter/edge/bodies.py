@@ -19,7 +19,7 @@ from crofter.shapes import Body
 B = TypeVar("B", bound=Body)
 
 MOST_REASONS = 100
-"""Said of one body. Whoever has sent thousands of wrong items has made one mistake."""
+"""Maximum number of reasons per body. Thousands of wrong items are usually one mistake."""
 UNKNOWN = "Unknown field"
 _INDEX = re.compile(r"\[(\d+)\]")
 
@@ -66,7 +66,7 @@ class Read(Generic[B]):
         return self._decoded
 
     def in_order(self, reasons: Iterable[Reason]) -> list[Reason]:
-        """Sorted by the fields they are about."""
+        """Sort reasons by the order of their fields."""
         return sorted(reasons, key=lambda reason: _place(self._plan.info, reason.field))
 
 
@@ -76,7 +76,7 @@ def decode(raw: bytes, body: type[B]) -> B:
 
 
 def _without(sent: dict[str, Any], wrong: Set[str], path: str = "") -> dict[str, Any]:
-    """What was sent, but for what is wrong already."""
+    """Return the body without the fields that are already known to be wrong."""
     kept: dict[str, Any] = {}
     for name, value in sent.items():
         here = f"{path}{name}"
@@ -120,7 +120,7 @@ def _without_nulls(kind: shape.Type, value: Any) -> Any:
 
 
 class _Plan:
-    """What decoding needs to know about a body, worked out once."""
+    """Data about a body type that decoding needs, computed once."""
 
     def __init__(self, body: type[Body]) -> None:
         info = shape.type_info(body)
@@ -147,7 +147,7 @@ def _nullable(kind: shape.Type) -> bool:
 
 
 def _has_check(kind: shape.Type) -> bool:
-    """Whether a type carries a check of its own, or contains one that does."""
+    """True if a type, or a type inside it, has a check of its own."""
     if isinstance(kind, shape.Metadata):
         return "check" in (kind.extra or {}) or _has_check(kind.type)
     if isinstance(kind, shape.UnionType):
@@ -199,7 +199,7 @@ _ANYTHING = ("Object", (object,))
 
 
 def _name(kind: shape.Type) -> tuple[str, tuple[type, ...]]:
-    """What a type is called, and what it is in Python; a choice is one of texts or one of numbers."""
+    """Return the name of a type and its Python types; a choice consists of strings or of numbers."""
     if isinstance(kind, shape.LiteralType) and isinstance(kind.values[0], int):
         return _NAMES[shape.IntType]
     return _NAMES.get(type(kind), _ANYTHING)

@@ -41,7 +41,7 @@ NOT_BUILT = (
 )
 ICON = "favicon.svg"
 _COMPRESSED = (".woff2", ".png")
-"""What gets no smaller."""
+"""File types that are already compressed."""
 
 
 class File(Struct, frozen=True):
@@ -62,7 +62,7 @@ def folder() -> Path | None:
 class Console:
     def __init__(self, settings: Settings, place: Path | None = None) -> None:
         self._place = place if place is not None else folder()
-        # Of its own, without a seed: whoever looks at a page must not change what a seeded server does next.
+        # Separate and unseeded: a page view must not change the random numbers of a seeded server.
         self._rng = Rng()
         has_dialect = settings.dialect is not None
         facts = json.dumps({"version": __version__, "sandbox": settings.sandbox, "dialect": has_dialect})
@@ -95,7 +95,7 @@ class Console:
             await _send(scope, send, file, ASK_AGAIN)
 
     async def icon(self, scope: Any, _receive: Any, send: Any) -> None:
-        """What browsers ask for at the root, whatever a page says."""
+        """Serve the icon that browsers request at the root, independent of the page."""
         files = await asyncio.get_running_loop().run_in_executor(None, self._files) if self.built else {}
         if ICON in files:
             await _send(scope, send, files[ICON], ASK_AGAIN)

@@ -14,7 +14,7 @@ from limits.strategies import FixedWindowRateLimiter
 from crofter.clock import Clock
 
 _MANY = 20_000
-"""So many counters are kept at most: somebody who makes up tokens must not fill our memory."""
+"""Maximum number of counters, so that invented tokens cannot fill the memory."""
 
 
 class ClockStorage(Storage):
@@ -71,7 +71,7 @@ class ClockStorage(Storage):
 
 
 class Count(NamedTuple):
-    """What one more request comes to."""
+    """Result of counting a request."""
 
     allowed: bool
     amount: int
@@ -80,7 +80,7 @@ class Count(NamedTuple):
 
 
 class Counting:
-    """One window per limit and caller."""
+    """Counters with a window per limit and caller."""
 
     def __init__(self, clock: Clock) -> None:
         self._storage = ClockStorage(clock)
@@ -96,7 +96,7 @@ class Counting:
         return Count(allowed, item.amount, stats.remaining, stats.reset_time)
 
     def forgive(self, item: RateLimitItem, name: str, caller: Any) -> None:
-        """Count one request less."""
+        """Take back a counted request."""
         self._storage.decr(item.key_for(name, caller))
 
     def clear(self) -> None:

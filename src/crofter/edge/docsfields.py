@@ -23,13 +23,13 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """Reads schemas of one document."""
+    """Reader of the schemas of a document."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._components: dict[str, dict[str, Any]] = document["components"]
 
     def find(self, item: Schema) -> Schema:
-        """What a reference points at; anything else as it is."""
+        """Resolve a reference; return other schemas unchanged."""
         reference = item.get("$ref")
         if reference is None:
             return item
@@ -96,7 +96,7 @@ class Reader:
         words += _bounds(schema)
         if isinstance(schema.get("items"), dict):
             words += [f"Each: {bound}" for bound in _bounds(self.find(schema["items"]))]
-        if schema.get("default") is not None:  # of a parameter; a field says it in its description
+        if schema.get("default") is not None:  # parameters only; fields have the default in their description
             words.append(f"Default: {json.dumps(schema['default'])}.")
         return " ".join(word for word in words if word)
 

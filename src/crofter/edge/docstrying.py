@@ -1,4 +1,4 @@
-"""What makes the docs page searchable, and lets operations be tried where that does no harm: in sandbox mode."""
+"""Search on the docs page, and forms to try operations in sandbox mode."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ TOKEN = """<form aria-label="Account to try with" hidden>
 
 
 def digest(text: str) -> str:
-    """What a Content-Security-Policy calls an element with this text."""
+    """Return the Content-Security-Policy hash of an element with this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def button(document: dict[str, Any], method: str, path: str, version: str) -> str:
-    """What opens the form for one operation; nothing for one that a form cannot send."""
+    """Return the button that opens the form of an operation; empty if a form cannot send the operation."""
     operation = document["paths"][path][method.lower()]
     sent = operation.get("requestBody", {}).get("content", {})
     answered = [kind for response in operation["responses"].values() for kind in response.get("content", {})]

@@ -38,7 +38,7 @@ class Lookup:
 
     @cached_property
     def types(self) -> dict[str, type]:
-        """What each part of the path has to be."""
+        """Return the type of each path parameter."""
         hints = typing.get_type_hints(self.find)
         return {part: hints.get(part, str) for part in self.parts}
 
@@ -65,21 +65,22 @@ class QueryParameter(Struct, frozen=True):
 
 
 class Options(Struct, kw_only=True, eq=False):
-    """What ``@endpoint`` is told of an operation."""
+    """Options of ``@endpoint``."""
 
     scope: str
     """``none`` for public, ``*`` for any token, else the scope of the interface."""
     grant: str
-    """What a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``, a global
-    grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
+    """Required grant of a restricted user: ``any`` (none), ``unrestricted`` (restricted users are refused),
+    ``account:read_only``, a global grant such as ``add_computes``, or a permission on the object of the path such as
+    ``compute:read_write``.
     """
     deprecated: str | None = None
-    """What replaces it."""
+    """Replacement of a deprecated operation."""
     rate: str = "general"
     weight: int = 1
-    """As how many requests it counts against the general limit: what costs the server more uses up more of it."""
+    """Number of requests that a call counts as in the general limit: expensive operations count more."""
     waits: bool = False
-    """Whether ``?wait=`` holds the answer back until there is something to list."""
+    """True if ``?wait=`` delays the response until the list has items."""
     events: tuple[str, ...] = ()
     """The actions that it may leave in the event log."""
     accepts: tuple[str, ...] = ()
@@ -91,22 +92,22 @@ class Options(Struct, kw_only=True, eq=False):
     slow: bool = False
     """A read that takes long, and must not hold up the others."""
     catalogue: Literal["", "everybody", "strangers"] = ""
-    """Who is answered from the catalogue in memory if the database cannot be asked. Strangers have no token."""
+    """Callers that the cached catalogue serves while the database is unavailable. Strangers have no token."""
     also: Complaints | None = None
-    """What else may be wrong with a body, said together with what is wrong with its shape."""
+    """Additional checks of a body, reported together with problems of its shape."""
     closes_account: bool = False
-    """Whether its caller's token is dead afterwards, and must be told the answer again nevertheless."""
+    """True if the operation ends the caller's token; the stored response is still returned to that token."""
     max_body: int = MAX_JSON
     page_sizes: tuple[int, int] = (1, 500)
 
 
 class Endpoint(Options, eq=False, dict=True):
-    """One operation of the interface, with all that the edge, OpenAPI and the tests need to know of it."""
+    """An operation of the interface, with the data for the edge, OpenAPI and the tests."""
 
     row: str
     handler: Callable[..., Any]
 
-    # Read out of the handler's signature when one of them is first asked for: it would be a tenth of a start.
+    # Read from the handler's signature on first access: this would be a tenth of the start time.
     answers: ClassVar[Any]
     parts: ClassVar[dict[str, type]]
     lookups: ClassVar[dict[str, Lookup]]
@@ -146,7 +147,7 @@ class Endpoint(Options, eq=False, dict=True):
         return () if self.scope in (NO_TOKEN, ANY_TOKEN) else tuple(self.scope.split())
 
     def _check(self) -> None:
-        """What a row must say. A route that does not declare who may use it does not start."""
+        """Check the declaration. A route that does not declare its permissions stops the start."""
         where = f"{self.method} {self.path}"
         if not self.summary:
             raise TypeError(f"{where}: an endpoint needs a docstring, it is shown to callers")
@@ -182,7 +183,7 @@ class Endpoint(Options, eq=False, dict=True):
 
 
 class Signature:
-    """What the handler of an endpoint takes and answers, as its annotations say it."""
+    """Arguments and response of a handler, read from its annotations."""
 
     __slots__ = (
         "answers",
@@ -251,7 +252,7 @@ def _plain_type(hint: Any) -> type:
 
 
 def _bounds(hint: Any) -> dict[str, int]:
-    """What the type of a query parameter says of its ends, however deep inside it."""
+    """Return the bounds in the type of a query parameter, including nested types."""
     bounds: dict[str, int] = {}
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Meta):
@@ -273,7 +274,7 @@ class endpoint(Options, eq=False):  # noqa: N801 - reads as the decorator that i
 
 
 def asks_hosts(handler: F) -> F:
-    """Say of an endpoint that it asks hosts of instances while its caller waits, through a port with a time limit."""
+    """Mark an endpoint that queries hosts of instances during the request, through a port with a time limit."""
     handler.asks_hosts = True  # type: ignore[attr-defined]
     return handler
 

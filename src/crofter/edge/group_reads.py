@@ -20,18 +20,19 @@ from crofter.edge.write_queue import Job, deliver, log, waiting
 from crofter.errors import Problem, Unavailable
 
 HELP_SECONDS = 0.003
-"""What has waited so long for the thread that reads is read by another. Sooner, both would have few to read together,
-and each group costs a transaction and a change of thread."""
+"""Seconds after which a second thread takes over waiting reads. Earlier, both threads would have small groups, and each
+group costs a transaction and a thread switch.
+"""
 MOST = 8
 """Reads at one moment. The last of them waits for all others."""
 MAX_QUEUE_SECONDS = 1.0
-"""Seconds that a request waits for a thread before its caller is told to come back later."""
+"""Seconds that a request waits for a thread before it is refused with 503."""
 SEND_SECONDS = 0.01
 """After so long answers that are there are sent, even if others are still to come."""
 
 
 class GroupReads:
-    """What waits is taken together, before the moment that is read begins: so nobody misses what they have written."""
+    """Groups of reads. A group is taken before its snapshot begins, so that callers see their own writes."""
 
     def __init__(self, performer: Performer, pool: Executor) -> None:
         self._performer = performer
@@ -39,10 +40,9 @@ class GroupReads:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False
-        """Whether the first thread is at something. Whoever has put a job into the queue and finds it idle then can be
-        sure that it takes it."""
+        """True while the first thread works. If it is idle after a job was queued, it will take the job."""
         self._watched = False
-        """Whether the event loop will look soon for what waits."""
+        """True if the event loop will check the waiting reads soon."""
         self._help = threading.Event()
         self._closed = False
 
@@ -141,7 +141,7 @@ class GroupReads:
 
 
 class _Actors:
-    """Who the tokens stand for at the moment that is read: each is looked up once, all of them on one journey."""
+    """Lookup of the actors of all tokens in a snapshot, in a single round trip."""
 
     def __init__(self, performer: Performer, db: Session, jobs: list[Job]) -> None:
         self._looked_up: dict[bytes, Callable[[], Actor | None]] = {}

@@ -15,8 +15,8 @@ MOST = 16
 
 
 class GroupWrites(WriteQueue):
-    """What waits is taken together. What cannot be done so is done alone, in another thread, and keeps nobody waiting:
-    a write whose account somebody else has, and all of a transaction in which one has failed.
+    """Groups of writes in one commit. A write whose account is locked, and all writes of a failed group, run alone in
+    another thread, so that no other write waits for them.
     """
 
     def __init__(self, performer: Performer, pool: Executor) -> None:
@@ -56,7 +56,7 @@ class GroupWrites(WriteQueue):
                 self._pool.submit(self._alone, job)
 
     def _answers_of(self, jobs: list[Job]) -> tuple[list[Job], list[Answer]]:
-        """Those that could be done together, and what became of each."""
+        """Return the jobs that could be done together, and their responses."""
         performer = self._performer
         accounts = performer.accounts_of((job.endpoint, job.request) for job in jobs)
         wanted = {account_id for account_id in accounts if account_id is not None}
@@ -86,5 +86,5 @@ class GroupWrites(WriteQueue):
 
 
 def _stands(batch: Batch, answers: list[Answer]) -> bool:
-    """Whether the only write of a transaction was refused for good: then there is nothing to do once more."""
+    """True if the only write of a transaction was refused permanently: a repetition is useless."""
     return len(answers) == 1 and answers[0].problem is not None and not batch.conflict

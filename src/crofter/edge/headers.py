@@ -44,7 +44,7 @@ UNAVAILABLE_FOR = 1
 def build(
     endpoint: Endpoint | None, answer: Answer, rate_status: RateLimitStatus, request_id: str, secure: bool
 ) -> list[Header]:
-    """All headers of an answer, in one list for the server."""
+    """Return all headers of a response as a list."""
     problem = answer.problem
     wait = UNAVAILABLE_FOR if isinstance(problem, (Unavailable, UnderWay)) else rate_status.seconds
     built: list[Header] = [

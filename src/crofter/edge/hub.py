@@ -10,7 +10,7 @@ from crofter.db.signals import Signals
 from crofter.errors import TooMany
 
 WAITERS = 100
-"""Who may wait for one topic in one process. Each of them looks again whenever it is heard."""
+"""Maximum number of waiters per topic in a process. Each signal wakes all of them."""
 CROWDED = f"Too many requests are waiting: at most {WAITERS} at a time"
 
 
@@ -34,7 +34,7 @@ class Waiter:
 
 
 class Hub:
-    """Everybody who waits in this process, by topic."""
+    """Waiters of this process, by topic."""
 
     def __init__(self, signals: Signals, topics: tuple[str, ...]) -> None:
         self._waiters: dict[str, set[Waiter]] = {}

@@ -1,7 +1,7 @@
-"""``Idempotency-Key``: the answer to a POST, kept in the transaction of the write it answers.
+"""``Idempotency-Key``: the response to a POST, stored in the transaction of its write.
 
-A write in two phases claims its key in the first, and the second puts the answer in its place. An answer belongs to
-the token that was shown: another token, which may do less, must not be told what this one was.
+A two-phase write claims its key in the first phase, and stores the response in the second. A response belongs to the
+token of the request: another token may have fewer permissions and must not see it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from crofter.keyring import Keyring
 
 KEPT = clock.DAY
 PATIENCE = 10 * clock.SECOND
-"""Until a claim without an answer may be taken over: whoever made it is taken for dead. If it is only slow, the first
-to conclude writes; so a short time does no harm, and after a crash nobody is kept waiting for long."""
+"""Time after which a claim without a response may be taken over. If its request is only slow, the first to finish
+writes; so a short time is safe, and after a crash clients do not wait long.
+"""
 
 answered = table(
     "answered_request",
@@ -32,14 +33,14 @@ answered = table(
     Column("answer", Sealed),
     # Service time of the answer, or of the claim.
     Column("answered", Time, nullable=False, index=True),
-    # The machine's time of the claim: on a service clock that stands still, one that was left behind would never age.
+    # Machine time of the claim: on a frozen service clock an abandoned claim would never expire.
     Column("claimed", Time),
     PrimaryKeyConstraint("token", "idempotency_key"),
 )
 
 
 class Key(Struct, frozen=True):
-    """What a caller calls a request."""
+    """The idempotency key of a request."""
 
     token: bytes
     name: str
@@ -75,9 +76,9 @@ _OLD = query(delete(answered).where(answered.c.answered <= bindparam("since")))
 
 
 def key_of(keyring: Keyring, token: str, key: bytes, method: str, path: bytes, body: bytes) -> Key:
-    """The key of a request; one that cannot be a key is refused rather than ignored.
+    """Return the key of a request; refuse an invalid key.
 
-    The fingerprint is made with a secret: whoever reads the table must not try out what a card's number was.
+    The fingerprint is keyed: a reader of the table must not be able to guess card numbers.
     """
     name = key.decode("latin-1")
     if not (1 <= len(name) <= 255 and name.isascii() and name.isprintable()):
@@ -105,7 +106,7 @@ def given(ctx: Context, key: Key) -> Answered | None:
 
 
 def claim(ctx: Context, key: Key) -> None:
-    """Who comes with the same key from now on waits for the answer."""
+    """Claim the key: later requests with the same key wait for the response."""
     _put(ctx, key, claimed=clock.machine_now())
 
 
@@ -114,12 +115,12 @@ def keep(ctx: Context, key: Key, status: int, answer: bytes) -> None:
 
 
 def release(db: Session, key: Key) -> None:
-    """Nothing came of the request: it may be corrected and sent again. An answer that is there stays."""
+    """Release the key of a failed request, so that it can be corrected and sent again. A stored response stays."""
     db.run(_CLAIM, token=key.token, name=key.name)
 
 
 def prune(db: Session, now: int) -> int:
-    """Forget what nobody can ask for again."""
+    """Delete keys that are too old to be repeated."""
     return db.run(_OLD, since=now - KEPT)
 
 

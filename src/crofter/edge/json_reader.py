@@ -28,7 +28,7 @@ class _HugeNumber:
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
-    """The one object that a body must be."""
+    """Return the body, which must be a JSON object."""
     sent = read_json(raw)
     if not isinstance(sent, dict):
         raise Invalid("Must be of type Object")
@@ -113,7 +113,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def _too_much(raw: bytes) -> bool:
-    """Whether it goes too deep or holds too many lists and objects, found out before any of them is made."""
+    """True if the JSON is nested too deeply or has too many lists and objects. Checked before parsing."""
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return False
     left = _STRINGS.sub(b"", raw).translate(_TO_BRACKETS, _NO_BRACKETS)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _SHOWN = re.compile(r"(\d+) per (\d+) (second|minute|hour|day)s?")
 _MANY = 20_000
-"""So many tokens are remembered as good."""
+"""Maximum number of tokens cached as valid."""
 _TELLING = 100
-"""Characters of a token that tell it from others; a made-up one may be as long as a head."""
+"""Number of leading characters that identify a token; an invented token may be as long as a header."""
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
@@ -67,7 +67,7 @@ class RateLimits:
 
     @property
     def shared(self) -> bool:
-        """Whether other processes keep these limits too, so that ``prepare`` is needed."""
+        """True if the limits are shared with other processes, so that ``prepare`` is needed."""
         return self._shared is not None
 
     async def prepare(self, name: str, token: str | None, address: str, weight: int = 1) -> None:
@@ -86,10 +86,11 @@ class RateLimits:
         await self._shared.prepare(subjects)
 
     def admit(self, name: str, token: str | None, address: str, weight: int = 1) -> tuple[RateLimitStatus, bool]:
-        """Count one request by its token; and by its address too, as long as the token is not known to be good.
+        """Count a request by its token, and by its address too while the token is not known to be valid.
 
-        Otherwise whoever makes up a token for each request is never stopped. Tells whether the address was charged,
-        which is for one request whatever its ``weight``: one with a made-up token is refused before it costs anything.
+        Otherwise a client that invents a token for each request would never be stopped. Return whether the address was
+        charged, which counts a single request for any ``weight``: a request with an invented token is refused
+        before it costs anything.
         """
         if self._counting is None:
             return self.unlimited(), False
@@ -102,7 +103,7 @@ class RateLimits:
         return self.hit(name, f"token {token}", weight), charged
 
     def record_token(self, token: str | None, address: str, *, charged: bool, good: bool) -> None:
-        """What came of a token that was admitted. A good one costs its address nothing."""
+        """Record whether an admitted token was valid. A valid token takes back the charge of its address."""
         if token is None or self._counting is None:
             return
         token = token[:_TELLING]

@@ -1,4 +1,4 @@
-"""Which page of a collection a request asks for, and which rows: the query string and ``X-Filter``."""
+"""Page and filter of a collection request: the query string and ``X-Filter``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_SORTED = 10_000
 
 
 class Listing:
-    """What a request asks of a collection: which page, and which rows."""
+    """Page and filter that a request selects."""
 
     def __init__(self, query_string: bytes, header: bytes | None, sizes: tuple[int, int]) -> None:
         self.number, self.size = 1, DEFAULT_SIZE
@@ -62,7 +62,7 @@ class Listing:
         return self.wrap(views(rows), total)
 
     def filters_on(self, name: str) -> bool:
-        """Whether the filter names a field, as far as can be told before it is known what may be named."""
+        """True if the filter may name the field, decided before the filterable fields are known."""
         return self._header is not None and f'"{name}"'.encode() in self._header
 
     def of_list(self, items: list[V], view: Any = None) -> Page[V]:

@@ -11,7 +11,7 @@ _read: set[type] = set()
 
 
 def learn(body: type[msgspec.Struct]) -> None:
-    """Look through a struct, and whatever is nested in it."""
+    """Record the literals of a struct and of its nested types."""
     if body in _read:
         return
     _read.add(body)
@@ -30,5 +30,5 @@ def _look_into(annotation: Any) -> None:
 
 
 def in_order(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """These values as they were written down."""
+    """Return these values in the order of their declaration."""
     return _written.get(frozenset(values), values)

@@ -1,4 +1,4 @@
-"""What is mounted beside the interface: health, version, metrics, its description; and how such paths are routed."""
+"""Mounts beside the interface: health, version, metrics, the interface description; and routing of their paths."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def reply(
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
-    """Made when it is first asked for, and a single time, however many ask at once."""
+    """Return a function that calls ``make`` on first use, exactly once, even from many threads."""
     kept, lock = cache(make), Lock()
 
     def made() -> T:
@@ -49,7 +49,7 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
 
 
 def by_path(routes: Mapping[str, Mapping[str, T]], method: str, path: str) -> T:
-    """What answers at a path, from a table of paths and methods; one trailing slash or more make no difference."""
+    """Return the handler for a path and method; trailing slashes are ignored."""
     handlers = routes.get(path.rstrip("/"))
     if handlers is None:
         raise NotFound
@@ -69,7 +69,7 @@ async def refuse(send: Send, problem: Problem) -> None:
 
 
 _THREADS = ThreadPoolExecutor(4, "page")
-"""Of their own, so that a health check does not queue behind calls of the sandbox that take long."""
+"""Separate threads, so that a health check does not queue behind slow calls of the sandbox."""
 
 Page = Callable[[], tuple[Any, ...]]
 """Makes status, body, content type and more headers. Called in a thread, since it may look at the database."""
@@ -89,7 +89,7 @@ def _pages(find: Callable[[str, str], Page]) -> Any:
 
 
 def page_at(make: Callable[[str], tuple[Any, ...]]) -> Any:
-    """One page which names the address that it is asked for at; empty, if what the caller sent cannot be one."""
+    """Return an app for a page that contains its own address; the address is empty if the request's is invalid."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
@@ -99,7 +99,7 @@ def page_at(make: Callable[[str], tuple[Any, ...]]) -> Any:
 
 
 def page(make: Page) -> Any:
-    """One page, whatever follows in the path."""
+    """Return an app for a page and all paths below."""
     return _pages(lambda method, _path: by_method({"GET": make}, method))
 
 
@@ -126,7 +126,7 @@ def health(ready: Ready) -> Any:
     def serving() -> tuple[Any, ...]:
         return readiness(ready)
 
-    # Whether the process lives is said without any thread: all of them may be waiting for something.
+    # Liveness uses no thread: all threads may be blocked.
     pages = _pages(partial(by_path, {"/health/live": {"GET": _live}, "/health/ready": {"GET": serving}}))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""One line in the log and one count in the metrics for each request; never a secret."""
+"""Request log and request metrics, without secrets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 class Line(msgspec.Struct, omit_defaults=True):
-    """What may be logged of a request: no body, no query, no header."""
+    """Line of the request log: no body, query or header."""
 
     time: str
     request: str
@@ -62,14 +62,14 @@ class Observer:
     ) -> None:
         self._clock = clock
         self.words = words
-        """What a path may be made of and still be logged, wherever it leads."""
+        """Words that are safe to log in any path."""
         self._lines = lines
         self._pretty = pretty
         self.counts = Counts()
 
     def request(self, scope: Any, endpoint: Endpoint | None, answer: Answer, request_id: str, seconds: float) -> None:
         if endpoint is None:
-            self.counts.add("-", "-", answer.status, seconds)  # what a stranger makes up must not become a label
+            self.counts.add("-", "-", answer.status, seconds)  # invented paths must not become labels
         else:
             self.counts.add(scope["method"], endpoint.path, answer.status, seconds)
         if self._lines is not None:
@@ -93,7 +93,7 @@ class Observer:
         try:
             self._lines.write(_pretty(line) if self._pretty else _encode(line).decode() + "\n")
         except (OSError, ValueError):
-            self._lines = None  # nobody reads the log any more; serving goes on
+            self._lines = None  # the log's reader is gone; serving continues
 
 
 def _pretty(line: Line) -> str:

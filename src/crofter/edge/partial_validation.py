@@ -21,12 +21,12 @@ _BLANKS: dict[type[shape.Type], Callable[[], Any]] = {
     shape.DictType: dict,
 }
 MOST_ITEMS = 1000
-"""Of a list that are looked at one by one, when one of them is wrong."""
+"""Maximum number of list items checked separately when an item is wrong."""
 _ITEM = re.compile(r"\w+\[(\d+)\]")
 
 
 class _Part(NamedTuple):
-    """What is right of a list or an object. Its items know nothing of each other, so those can be judged."""
+    """Valid part of a list or object. Its items are independent, so these can be checked."""
 
     items: list[Any] | dict[str, Any]
     places: list[int] = []  # where the items of a list were sent
@@ -56,7 +56,7 @@ def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Bo
 
 
 def _parts(read: bodies.Read[Body], reasons: Sequence[Reason]) -> dict[str, _Part]:
-    """By name, what is left of the lists and objects of which only some items are wrong."""
+    """Return, by name, the valid parts of lists and objects with some wrong items."""
     names = {reason.head for reason in reasons} - {reason.field for reason in reasons}
     parts = {
         field.encode_name: _part(kind, read.sent.get(field.encode_name))
@@ -82,7 +82,7 @@ def _right(kind: shape.Type, item: Any) -> bool:
 
 
 def _as_sent(reason: Reason, parts: Mapping[str, _Part]) -> Reason:
-    """What is said of an item, said of the place at which it was sent."""
+    """Return the reason with the position at which its item was sent."""
     item = _ITEM.match(reason.field or "")
     if item is None or reason.head not in parts:
         return reason

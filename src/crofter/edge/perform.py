@@ -1,4 +1,4 @@
-"""One request from the token to the answer, in the order of checks that the interface promises."""
+"""Execution of a request from the token to the response, in the order of checks that the interface promises."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How the server knows its people. The edge asks; the resources answer."""
+    """Authentication functions. The edge calls them; resources provide them."""
 
     authenticate: Callable[[Runtime, Session, str], Actor | None]
     authenticating: Callable[[Runtime, Session, str], Callable[[], Actor | None]]
-    """The same, asked now and answered when it is called: several travel together."""
+    """Deferred form: start several lookups, then send them in one round trip."""
     permits: Callable[[Context, str, int, str], bool]
     permits_globally: Callable[..., bool]
 
@@ -53,7 +53,7 @@ class Answer(msgspec.Struct, gc=False):
     two_phase: TwoPhaseWrite[Any] | None = None
     read_after: ReadAfterCommit[Any] | None = None
     key: idempotency.Key | None = None
-    """What the second phase keeps its answer under."""
+    """Key for the stored response of the second phase."""
     retry_after: int | None = None
     """Seconds for ``Retry-After`` instead of the rest of the rate window."""
     fields: list[str] = []
@@ -61,15 +61,15 @@ class Answer(msgspec.Struct, gc=False):
 
 
 class Caller(msgspec.Struct, gc=False):
-    """Who asks, as far as it is known by now."""
+    """The caller, as far as known."""
 
     actor: Actor | None = None
     account_id: int | None = None
-    """Whose account the token was for when it was last seen. It says what to lock, and nothing else."""
+    """Account of the token at its last use. Used to choose the lock only."""
 
 
 class Performer:
-    """Runs endpoints: authenticates, finds objects, reads bodies, and turns whatever happens into an answer."""
+    """Runs endpoints: authenticates, finds objects, reads bodies, and turns every result into a response."""
 
     def __init__(
         self, runtime: Runtime, access: Access, rate_change: planning.RateChange = lambda _ctx: (0, 0)
@@ -115,7 +115,7 @@ class Performer:
             return refused(Fault(), caller.actor)
 
     def accounts_of(self, requests: Iterable[tuple[Endpoint, Request]]) -> list[int | None]:
-        """Which account each of them will write to, as far as tokens tell; nothing is decided by it."""
+        """Return the account that each request will write to, as far as tokens show. Not used for decisions."""
         requests = list(requests)
         unknown = [request for _endpoint, request in requests if self._accounts.of(request) is None]
         if unknown:
@@ -127,7 +127,7 @@ class Performer:
         return [self._accounts.of(request) for _endpoint, request in requests]
 
     def _last_answer(self, endpoint: Endpoint, request: Request) -> Answer | None:
-        """What the token was told when it closed its account. It is dead since, and is told nothing else."""
+        """Return the stored response of the request that closed the account; its token is refused elsewhere."""
         if not endpoint.closes_account:
             return None
         try:
@@ -184,7 +184,7 @@ class Performer:
                 for account_id in sorted({own, *first}):
                     db.lock_account(account_id)
                 if not self.runtime.database.holds_writer_lock:
-                    # It may have been revoked while we waited our turn.
+                    # The token may have been revoked while the request waited.
                     actor = caller.actor = self._actor(endpoint, request, db)
                     _admit(endpoint, actor)
                     self._accounts.note(request, actor)
@@ -217,7 +217,7 @@ class Performer:
                 return self._retry_on_conflict(lambda _first: self._look(request, begun))
             assert two_phase is not None
             result = two_phase.call()
-            # What has happened outside must be written down here, even if that takes a while.
+            # The external effect must be recorded here, even if that takes a while.
             return self._retry_on_conflict(
                 lambda first: self._conclude(endpoint, request, begun, result, first),
                 (TransactionConflict, Unavailable),
@@ -267,12 +267,12 @@ class Performer:
                 db.lock_account(account_id)
             ctx = self._context(db, actor, request)
             key = begun.key
-            # Whoever took over the claim of a slow request may have been quicker. It has done the same: once is enough.
+            # A request that took over the claim of a slow request may have finished first, with the same effect.
             replayed = None if key is None else _replayed(idempotency.given(ctx, key), actor)
             if replayed is not None:
                 return replayed
             outcome = two_phase.then(ctx, result)
-            # On record even if it is refused now: what was written down before the world was asked stays written.
+            # Written even if the second phase is refused: the first phase is committed.
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), begun.fields)
             answer = refused(outcome, actor) if isinstance(outcome, Problem) else answered(outcome, actor)
             if key is not None and answer.problem is None:
@@ -287,7 +287,7 @@ class Performer:
         answer = self._run(endpoint, values, request, ctx, body)
         if answer.two_phase is not None:
             answer.fields = body.fields()
-        # Of a write in two halves each goes on record; the first one if it has promised anything.
+        # Both phases of a write have an audit entry; the first phase only if it has queued an operation.
         if ctx.caller is not None and (answer.two_phase is None or ctx.db.operations):
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), body.fields())
         return answer
@@ -341,7 +341,7 @@ def _required(endpoint: Endpoint, actor: Actor | None) -> Actor | None:
 
 
 def _admit(endpoint: Endpoint, actor: Actor | None) -> None:
-    """Whether the token may be used here; whose it is, is known by now, and the answer says so."""
+    """Check that the token permits the endpoint. The actor is already known and appears in the response."""
     if actor is not None and not covers(actor.scopes, endpoint.scope):
         raise ScopeMissing
 

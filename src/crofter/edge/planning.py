@@ -47,7 +47,7 @@ class PriceChange(View):
 
 
 class Plan(View):
-    """What a request would do."""
+    """Effects of a request."""
 
     events: Words[list[str]]
     objects: list[PlannedObject]
@@ -79,7 +79,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def wanted(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether the caller only wants to know. Preferences are a list, and each may have parameters."""
+    """True if the caller requests a plan only. ``Prefer`` is a list, and each item may have parameters."""
     asked = headers.get(b"prefer")
     return asked is not None and any(
         item.partition(b";")[0].strip().lower() == PREFERENCE for item in asked.split(b",")

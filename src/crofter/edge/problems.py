@@ -1,4 +1,4 @@
-"""What goes wrong, as HTTP says it: the only place that knows statuses."""
+"""Mapping of problems to HTTP responses: the only module that knows statuses."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
     _head = 0
     _fields = 0
     _unnamed = 0
-    """Bytes since the parser last told of anything: of a header that has not ended yet, in most cases."""
+    """Bytes since the last event of the parser: usually of an unfinished header."""
     _headed = False
     _running: Any = None
     """The request that is being answered. uvicorn remembers the one that came last, which may wait behind it."""
@@ -84,7 +84,7 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
         if not self.per_peer[self._peer]:
             del self.per_peer[self._peer]
 
-    # ---- what arrives -----------------------------------------------------------------------------------------------
+    # incoming data
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -137,7 +137,7 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
         if len(self.pipeline) > MAX_PIPELINED:
             self._leave(_TOO_MANY)
         elif self._alarm is not None and self._is_stream():
-            self._disarm()  # whoever reads it counts what comes, and ends the request if that is too little
+            self._disarm()  # the reader of the body enforces the rate from here on
         elif self._alarm is not None and self._is_upload():
             self._disarm()
             self._arm(max(UPLOAD_SECONDS, self.receive_seconds))
@@ -156,7 +156,7 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
             raise ValueError(hosts)
 
     def _is_upload(self) -> bool:
-        """Whether a file is on its way to an endpoint that takes one: that may take longer to arrive."""
+        """True if the request uploads a file, which may take longer to arrive."""
         takes_upload = getattr(self.config.loaded_app, "takes_upload", None)
         return (
             takes_upload is not None
@@ -198,7 +198,7 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
             self.transport.write(_NO_REQUEST)
             self.transport.close()
 
-    # ---- what is not read -------------------------------------------------------------------------------------------
+    # unread data
 
     def on_response_complete(self) -> None:
         self._watch_writing()

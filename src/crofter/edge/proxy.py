@@ -7,9 +7,9 @@ from typing import Any
 
 
 def reveal(scope: Any) -> None:
-    """Put the caller's own address and scheme in the place of the proxy's.
+    """Replace the proxy's address and scheme by the client's.
 
-    The last entry of the list is the one that our proxy has written; what stands before it, anybody may have.
+    Only the last entry of the list comes from our proxy; earlier entries can be forged.
     """
     scope["scheme"] = "https" if scope["type"] == "http" else "wss"
     named = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]

@@ -22,7 +22,7 @@ window = table(
 
 
 class Taken(Row):
-    """By all processes, and until when."""
+    """Requests taken by all processes, with the end of the window."""
 
     taken: int
     until: int
@@ -44,7 +44,7 @@ _TAKE = query(
     .columns(taken=Integer, until=BigInteger),
     Taken,
 )
-# Whoever is just counting keeps its row: to wait for it here, while others wait for us, could be for ever.
+# Skips locked rows: waiting here for a counting process, while others wait for this one, could deadlock.
 _PRUNE: Query[Any] = query(
     text(
         "DELETE FROM rate_window WHERE caller IN"

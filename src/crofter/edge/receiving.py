@@ -17,7 +17,7 @@ LINGER_SECONDS = 5.0
 
 
 class Gone(Exception):
-    """The client hung up before its request was whole."""
+    """The client disconnected before the request was complete."""
 
 
 async def read_body(
@@ -53,7 +53,7 @@ async def read_body(
 
 
 async def discard(receive: Receive) -> None:
-    """Read on for a while what nobody wants: a connection closed before that would lose the answer on its way."""
+    """Read and discard the rest for a while: closing the connection at once could lose the response."""
     try:
         async with asyncio.timeout(LINGER_SECONDS):
             while (message := await receive())["type"] != "http.disconnect" and message.get("more_body"):

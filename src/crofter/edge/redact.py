@@ -10,7 +10,7 @@ HIDDEN = "*"
 LONGEST_ID = 10
 """More digits than this are no id of ours: a card, a telephone."""
 BEARER = "token"
-"""A part of a path that lets whoever knows it do something."""
+"""A path segment that acts as a credential."""
 
 
 def words_of(paths: Iterable[str]) -> frozenset[str]:

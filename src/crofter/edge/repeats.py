@@ -10,9 +10,9 @@ from crofter.edge.perform import Answer
 from crofter.errors import UnderWay
 
 PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 0.8, 0.8, 0.8)
-"""Seconds until each further look. After the last one the caller is told to come back."""
+"""Seconds between checks. After the last check the client gets 503."""
 MOST = 100
-"""Who may wait so at a time: others come back later at once, since each that waits keeps a body in memory."""
+"""Maximum number of waiting repeats: each keeps a body in memory. Others are refused with 503."""
 
 
 class Repeats:
@@ -23,7 +23,7 @@ class Repeats:
         self._waiting = 0
 
     async def answer(self, first: Answer, perform: Callable[[], Awaitable[Answer]]) -> Answer:
-        """What the one under way is answered; if that is refused, the next one does it itself."""
+        """Return the response of the running request; if that request is refused, perform this one."""
         if self._waiting >= MOST:
             return first
         answer = first

@@ -60,7 +60,7 @@ class Router:
         if root is None:
             return None
         if segments and not segments[-1]:
-            segments.pop()  # one trailing slash
+            segments.pop()  # a single trailing slash
         if segments and not segments[0]:
             segments = segments[1:]  # a doubled slash after the version
         try:
@@ -78,7 +78,7 @@ class Router:
         return None if values is None else Match(endpoint, values, ())
 
     def serves(self, method: str, path: str) -> bool:
-        """True if an operation has this method and path."""
+        """True if an operation of the interface has this method and path."""
         match = self.match(method, path.encode("latin-1", "replace"))
         return match is not None and match.endpoint is not None
 

@@ -16,7 +16,7 @@ PER_PEER, IN_ALL = 16 * 1024 * 1024, 64 * 1024 * 1024
 
 
 class Unread:
-    """How much of long answers is on its way: whoever does not read gets no more of them."""
+    """Bytes of long responses in flight: a client that does not read gets no more."""
 
     def __init__(self) -> None:
         self._total = 0

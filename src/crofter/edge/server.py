@@ -1,4 +1,4 @@
-"""uvicorn as this server runs it."""
+"""Configuration of uvicorn for this server."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Rate limits that several processes keep together: each takes portions of a caller's window from a row they share.
+"""Rate limits shared by several processes: each takes portions of a caller's window from a shared row.
 
-A process counts from its portion and asks for the next one when that is used up; nothing is given back. So no more
-than the limit is ever admitted by all of them together, and at least the limit less what each other process holds of
-its last portion. A portion is 1/32 of the limit, or as much as the requests that wait for it need if that is more; for
-limits below 64 it is that alone, so they are exact.
+A process counts from its portion and takes the next when it is used up; portions are not returned. So all processes
+together never admit more than the limit, and at least the limit less the unused last portions of the others. A portion
+is 1/32 of the limit, or the need of the waiting requests if that is more; for limits below 64 it is exactly the need,
+so these limits are exact.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ PORTIONS = 32
 PATIENCE = 1.0
 """Seconds that a request waits for its portion; then it is counted by this process alone."""
 AWAY = 5.0
-"""Seconds for which a database that did not answer is not asked again."""
+"""Seconds between attempts on a database that did not answer."""
 _TRIES = 20
 _MANY = 20_000
-"""So many portions are kept at most: somebody who makes up tokens must not fill our memory."""
+"""Maximum number of portions, so that invented tokens cannot fill the memory."""
 
 Subject = tuple[RateLimitItem, str, Any, int]
 """A limit, its name, who is counted, and as how many requests."""
 
 
 class _Portion:
-    """What this process holds of one caller's window."""
+    """Portion of a caller's window held by this process."""
 
     __slots__ = ("left", "taken", "until")
 
     def __init__(self, left: int, taken: int, until: int) -> None:
         self.left = left
         self.taken = taken
-        """By all processes, when this one last asked."""
+        """Requests taken by all processes at the last update."""
         self.until = until
 
 
 class _Request(NamedTuple):
-    """What is asked of the shared row."""
+    """Request for a portion from the shared row."""
 
     key: str
     item: RateLimitItem
@@ -76,7 +76,7 @@ class SharedCounting(Counting):
         if portion is None or (portion.left < weight and portion.taken < item.amount):
             return super().hit(item, name, caller, weight)  # the database is away
         allowed = portion.left >= weight
-        portion.left = max(0, portion.left - weight)  # one that does not fit uses up what is left
+        portion.left = max(0, portion.left - weight)  # a request that does not fit uses up the rest
         remaining = max(0, item.amount - portion.taken) + portion.left
         return Count(allowed, item.amount, remaining, portion.until / SECOND)
 
@@ -119,7 +119,9 @@ class SharedCounting(Counting):
         return None
 
     async def _wait_for_portion(self, item: RateLimitItem, key: str, weight: int) -> None:
-        """Take one, or wait for whoever is taking one for the same caller: together they must not take too much."""
+        """Take a portion, or wait for the task that takes one for the same caller: together they must not take too
+        much.
+        """
         self._waiting[key] = self._waiting.get(key, 0) + weight
         try:
             taking = self._taking.get(key)
@@ -132,7 +134,7 @@ class SharedCounting(Counting):
                 del self._waiting[key]
 
     async def _take(self, item: RateLimitItem, key: str) -> None:
-        await asyncio.sleep(0)  # whoever comes in the same turn of the loop is served together
+        await asyncio.sleep(0)  # requests of the same loop turn are served together
         request = _Request(key, item, max(item.amount // PORTIONS, self._waiting.get(key, 1)))
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._ask, request)
         try:

@@ -16,7 +16,7 @@ _log.setLevel(logging.WARNING)  # below that uvicorn writes whole addresses down
 
 class BoundedSocket(WriteWatch, WSProtocol):
     on_lost: Callable[[], None] = staticmethod(lambda: None)
-    """Who counts connections is told when this one ends."""
+    """Callback of the connection counter, called when the connection ends."""
     _unfinished = 0
     """Bytes since the last whole message."""
 

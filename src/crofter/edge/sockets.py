@@ -27,12 +27,12 @@ log = logging.getLogger("crofter")
 T = TypeVar("T")
 
 MAX_MESSAGE = 64 * 1024
-"""Bytes of one message of a client."""
+"""Maximum size of a client message in bytes."""
 PING_SECONDS = 20.0
-"""Between two signs of life that a client is asked for, and until it counts as gone without one."""
+"""Seconds between pings, and until a client without a pong counts as disconnected."""
 IDLE_SECONDS = 30 * 60.0
 TYPE_SECONDS = 5.0
-"""What was typed is dropped, and the bell rung, if nothing of it is taken for so long."""
+"""Seconds after which untaken input is dropped and the bell rung."""
 CHECK_SECONDS = 15.0
 """Between two looks at whether a client still may, if nothing happens to its account."""
 THREADS = 8
@@ -46,13 +46,13 @@ STOPPING = "The server is being stopped. Please try again in a moment."
 
 
 class Session(Protocol):
-    """What a socket is joined to. All but ``topic`` is called in threads, and may be called by several at once."""
+    """Remote end of a socket. All members but ``topic`` are called in threads, several at once."""
 
     topic: str
-    """Whenever this is signalled, it is asked whether the client still may."""
+    """Topic whose signals trigger a new check of the client's permission."""
 
     def read(self) -> bytes | None:
-        """What there is for the client; nothing, for the moment; None at the end."""
+        """Return data for the client; empty if there is none now; None at the end."""
 
     def write(self, content: bytes) -> int:
         """From the client: how many bytes were taken."""
@@ -70,7 +70,7 @@ class Admission(Protocol):
 
 
 class Parts(Struct):
-    """What a mount for sockets is put together from."""
+    """Components of a mount for sockets."""
 
     admit: Callable[[str], Admission]
     """From the secret in the address to what it opens; raises a Problem."""
@@ -82,7 +82,7 @@ class Parts(Struct):
 
 
 class Socket(Struct):
-    """One that is open: what it is joined to, and what the loops on it wait for."""
+    """An open socket: its session, and the events that its loops await."""
 
     session: Session
     receive: Receive
@@ -92,10 +92,10 @@ class Socket(Struct):
 
 
 class SocketMount:
-    """``/<mount>/<secret>``: whoever knows the address may open it, and needs no token.
+    """``/<mount>/<secret>``: the address itself permits the connection, without a token.
 
-    A secret that is not good is refused before the socket opens. Whatever comes later closes the open socket with a
-    code and a reason: a page in a browser is told nothing of a refusal, but shown these.
+    An invalid secret is refused before the socket opens. Later refusals close the open socket with a code and a reason,
+    because browsers show pages these, but not a failed handshake.
     """
 
     def __init__(self, parts: Parts, request_prefix: str) -> None:
@@ -111,7 +111,7 @@ class SocketMount:
         began = time.perf_counter()
         request_id = f"{self._prefix}-s{next(self._serial):x}"
         scope = {**scope, "method": "GET"}
-        await receive()  # that it wants to connect
+        await receive()  # the connect message
         try:
             admission = await self._admit(scope)
         except Problem as problem:
@@ -246,5 +246,5 @@ async def _close(send: Send, problem: Problem) -> Answer:
     try:
         await send({"type": "websocket.close", "code": CLOSE + status_of(problem), "reason": reason})
     except OSError:
-        pass  # it is closed already
+        pass  # already closed
     return refused(problem, None)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 MOST_BYTES = 5 * 1024**3
 AT_ONCE = 8
-"""Files that one process takes at the same time."""
+"""Maximum number of simultaneous files per process."""
 PIECE = 1024 * 1024
 """Bytes that are gathered before a thread looks at them."""
 IDLE_SECONDS = 30.0
@@ -38,7 +38,7 @@ LONGEST_SECONDS = 6 * 3600.0
 
 
 class Sink(Protocol):
-    """What takes a file. Called in a thread, one call at a time."""
+    """Receiver of a file. Called in threads, one call at a time."""
 
     def write(self, content: bytes) -> None: ...
     def finish(self) -> None: ...
@@ -46,7 +46,7 @@ class Sink(Protocol):
 
 
 class Parts:
-    """What a mount for files is put together from."""
+    """Components of a mount for files."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Parts:
 
 
 class StreamedUploads:
-    """``PUT /<mount>/<secret>``: whoever knows the address may send one file to it, and needs no token."""
+    """``PUT /<mount>/<secret>``: the address itself permits the upload of a file, without a token."""
 
     def __init__(self, parts: Parts, request_prefix: str) -> None:
         self._parts = parts
@@ -125,7 +125,7 @@ class StreamedUploads:
             raise
 
     async def _pass_on(self, sink: Sink, receive: Receive) -> None:
-        """Read the body and hand it on a piece at a time. The next one is asked for only when this one is written."""
+        """Pass the body to the sink in pieces. The next piece is read after the last was written."""
         pieces: list[bytes] = []
         held = received = 0
         waited = 0.0
@@ -167,7 +167,7 @@ def _length(sent: Mapping[bytes, bytes]) -> int:
 
 
 async def _send(answer: Answer, built: list[tuple[bytes, bytes]], receive: Receive, send: Send) -> None:
-    """What is left of the body of a refused request is nobody's request: the connection ends with the answer."""
+    """Send the response and end the connection: the rest of a refused body would be read as the next request."""
     refusal = answer.problem is not None
     if refusal:
         built.append((b"connection", b"close"))

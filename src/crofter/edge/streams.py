@@ -24,7 +24,7 @@ def frame(item: Frame) -> bytes:
 
 
 def fetch(performer: Performer, stream: Stream, presented: str, position: Any) -> tuple[list[Frame], Any] | None:
-    """What is new since ``position``; None once the token is no longer good."""
+    """Return the new items since ``position``; None once the token is invalid."""
     runtime = performer.runtime
     try:
         with runtime.database.read() as db:
@@ -42,7 +42,7 @@ async def run(
     receive: Callable[[], Awaitable[Any]],
     send: Callable[[Any], Awaitable[None]],
 ) -> None:
-    """Send what is there, then whatever comes, until the client, the token or the server is gone."""
+    """Send the existing items, then new ones, until client, token or server are gone."""
     gone = asyncio.ensure_future(disconnected(receive))
     position = stream.start
     try:
@@ -72,7 +72,7 @@ async def disconnected(receive: Callable[[], Awaitable[Any]]) -> None:
 
 
 def forced(status: int) -> Answer:
-    """The answer of a fault that was asked for in the sandbox."""
+    """Return the response of an injected HTTP fault."""
     phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Fault"
     body = b"{}" if status < 400 else body_of([Reason(phrase)])
     return Answer(status, body, retry_after=1 if status in (429, 503) else None)

@@ -22,9 +22,9 @@ class Threads:
         database = performer.runtime.database
         self._performer = performer
         self.inline = not database.reads_block
-        """Whether a read is quicker than a change of thread."""
+        """True if reads are faster than a thread switch."""
         self.pool = ThreadPoolExecutor(amount, "request", initializer=database.answers_callers)
-        """For what takes long, and for whatever is done alone."""
+        """Threads for long and for single requests."""
         self.writes = WriteQueue(performer) if self.inline else GroupWrites(performer, self.pool)
         self.reads = GroupReads(performer, self.pool)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -43,7 +43,7 @@ class Threads:
     async def perform(
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, *, elsewhere: bool = False
     ) -> Answer:
-        """``elsewhere``: whether there is an answer in memory, so that nobody need wait for a database that is away."""
+        """Run an endpoint. ``elsewhere``: the cached catalogue has the response, so no silent database is awaited."""
         if self._queues(endpoint, request):
             return await self.writes.perform(endpoint, values, request)
         # How long a filter takes is up to who sends it, and to how much they have.
@@ -71,7 +71,7 @@ class Threads:
         return self._loop.run_in_executor(self.pool, perform)
 
     def _queues(self, endpoint: Endpoint, request: Request) -> bool:
-        """Whether it may share a commit: no file, which takes long, and on PostgreSQL no plan, which is undone."""
+        """True if the request may share a commit: no slow upload, and on PostgreSQL no plan, which is rolled back."""
         if not endpoint.writes or endpoint.upload is not None:
             return False
         return self.inline or not planning.wanted(request.headers)

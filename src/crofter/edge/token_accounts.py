@@ -1,4 +1,4 @@
-"""Which account a token was for when it was last seen."""
+"""Accounts of tokens, remembered from their last use."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How much of the work one turn of the event loop takes on, so that the next turn is never far.
+"""Limit of the work in one turn of the event loop, so that the next turn starts soon.
 
-All requests that have arrived are handled in one turn, and whatever arrives meanwhile waits for its end: with a
-thousand of them a new connection, or a health check, would wait for seconds. So a turn takes on what it can do in a
-short while. The rest waits in the order in which it came, and is sent away if it has waited for too long.
+All requests that have arrived are handled in one turn, and later arrivals wait for its end: after a thousand requests a
+new connection or a health check would wait for seconds. So a turn takes the work of a short time. The rest waits in
+order of arrival, and is refused after too long a wait.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crofter.errors import Unavailable
 TURN_SECONDS = 0.05
 """A new connection needs three turns until it is answered."""
 MAX_WAIT_SECONDS = 1.0
-"""Who has waited so long for a turn is told to come back later."""
+"""Seconds of waiting after which a request is refused with 503."""
 REFUSALS = 4
-"""So many are sent away in the time in which one is answered."""
+"""Number of refusals that take as long as a response."""
 FEWEST, MOST = 4, 256
 """Requests that are taken on in one turn out of those that wait."""
 
@@ -45,7 +45,7 @@ class Turns:
         return asyncio.get_running_loop()
 
     def has_capacity(self, now: float) -> bool:
-        """Whether this turn takes the request on; else it has to ``wait``. Nobody overtakes those who wait."""
+        """True if the request may run now; otherwise the caller awaits ``wait()``. Waiters keep their order."""
         if self._began is None:
             self._began = now
             self._loop.call_soon(self._next)

@@ -1,4 +1,4 @@
-"""What servers of this family may offer and this one does not: whoever asks for it is told so."""
+"""Operations that servers of this family may offer and this one does not, with a clear refusal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ REASONS = {
     "lke": "Not found: this server offers no Kubernetes clusters, and none are planned.",
     "object-storage": "Not found: this server offers no object storage, and none is planned.",
 }
-"""By the first word of the path after the version."""
+"""Refusals by the first path segment after the version."""
 
 
 def reason(raw_path: bytes) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any
 WRITE_SECONDS = 10.0
 """A peer that reads nothing for so long is cut off: what it leaves unread is kept in our memory."""
 WRITE_CHECKS = 4
-"""How often it is looked at within that time."""
+"""Number of checks within that time."""
 WRITE_BUFFER = 32 * 1024
-"""Bytes that may wait in one connection's buffer before whoever writes has to wait."""
+"""Bytes that a connection may buffer before its writer must wait."""
 
 
 KERNEL_BUFFER = 128 * 1024

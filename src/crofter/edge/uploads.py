@@ -13,11 +13,11 @@ from crofter.errors import Invalid
 MOST_PARTS = 16
 LONGEST_NAME = 100
 _FORBIDDEN = set('<>:"/\\|?*%')
-"""What some file system or some header reads as more than a letter."""
+"""Characters with a special meaning in file systems or headers."""
 
 
 class Part(Struct):
-    """One field of a form."""
+    """A field of a form."""
 
     name: str = ""
     filename: str | None = None

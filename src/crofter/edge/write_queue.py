@@ -21,9 +21,9 @@ from crofter.errors import Problem, Unavailable
 log = logging.getLogger("crofter")
 
 MOST = 64
-"""Requests in one commit."""
+"""Maximum number of requests in a commit."""
 MAX_QUEUE_SECONDS = 1.0
-"""Seconds that a request waits in the queue before its caller is told to come back later."""
+"""Seconds that a request waits in the queue before it is refused with 503."""
 CROWDED_SECONDS = 0.5
 """Once a request has waited so long no other is let into the queue, so that those in it are answered in time."""
 
@@ -37,7 +37,7 @@ class Job(Struct, eq=False):
 
     @property
     def arrived(self) -> float:
-        """When its caller began to wait."""
+        """Moment at which the caller began to wait."""
         return self.since - self.request.waited
 
 
@@ -73,7 +73,7 @@ class WriteQueue:
             self._loop.call_soon_threadsafe(deliver, jobs, self._answers(jobs))
 
     def _answers(self, jobs: list[Job]) -> list[Answer]:
-        """What becomes of the job and of those that come while it is done; they join ``jobs``."""
+        """Return the responses of the job and of later jobs that joined ``jobs`` meanwhile."""
         try:
             try:
                 return self._optimistically(jobs)

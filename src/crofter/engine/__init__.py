@@ -50,7 +50,7 @@ _MODULES = _OPERATION | {
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is asked for: a command that reads the clock has no use for the queue and the worker."""
+    """Import the module on first access: a command that reads the clock needs neither queue nor worker."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no {name}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

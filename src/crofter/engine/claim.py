@@ -21,18 +21,18 @@ from crofter.engine.tables import Claimed, operation
 from crofter.errors import Unavailable
 
 STORAGE = (Unavailable, TransactionConflict)
-"""The database is away or asks to be asked again; nothing is wrong with the work itself."""
+"""Errors of an unavailable or conflicting database, unrelated to the work."""
 
 After = tuple[str, str]
 """State and cursor that a change leaves behind: what it is recognised by if its commit went unheard."""
 Change = Callable[[Context, bool], After]
-"""Writes made under the fence; told whether the cancellation of the operation was asked for."""
+"""Writes under the fence; the flag is true if cancellation was requested."""
 
 log = logging.getLogger("crofter.engine")
 
 
 def begin(db: Session, row: Won, now: int) -> Won:
-    """Tell in the claim's own transaction that it has begun, since nobody else had the account."""
+    """Record the begin in the claim's own transaction, which holds the account."""
     queue.save(db, row.id, row.epoch, started=now)
     assert row.account_id is not None
     assert row.event_id is not None
@@ -41,7 +41,7 @@ def begin(db: Session, row: Won, now: int) -> Won:
 
 
 class Lost(Exception):
-    """The operation is not ours any more; whatever we were about to write stays unwritten."""
+    """The claim was lost to another worker; pending writes are discarded."""
 
 
 class Claim:
@@ -53,9 +53,9 @@ class Claim:
         self.over = threading.Event()
         """Set when the thread has let go of the operation, or the operation was taken from the thread."""
         self.asks_time = True
-        """Whether the change under way will ask what time it is."""
+        """True if the current change will read the time."""
         self.taken = False
-        """Whether it was taken from the thread, which then ends, since another thread has its place in the pool."""
+        """True if the operation was taken from the thread, which then ends: another thread has its slot."""
 
     def commit(self, change: Change) -> str:
         """Make one fenced change, however often the database fails, exactly once; the state it left."""
@@ -131,7 +131,7 @@ class Claim:
 
         return change
 
-    # ---- what other threads do to it --------------------------------------------------------------------------------
+    # calls from other threads
 
     def release(self) -> None:
         """The thread that held it is given up; if it ever comes back, the fence stops it."""

@@ -1,4 +1,4 @@
-"""How an operation ends: its row, its event and its resource are told in one transaction."""
+"""End of an operation: row, event and resource change in one transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crofter.engine.step_context import FAILURE, StepContext
 from crofter.engine.tables import CLAIMED, Claimed, operation
 
 NEUTRAL = "The operation could not be completed."
-"""What users read when the reason is a matter of the server."""
+"""Failure text for users when the cause is internal to the server."""
 CANCELLED = "The operation was cancelled."
 
 log = logging.getLogger("crofter.engine")

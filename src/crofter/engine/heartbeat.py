@@ -29,7 +29,7 @@ TIME_TRAVEL = 3
 
 
 def standing(ahead: float) -> str:
-    """Say that service time stands still, and why."""
+    """Return the warning that service time has stopped, with the reason."""
     days = ahead * SECOND / DAY
     return f"the machine's clock jumped forward by {days:.1f} days; service time stands still and nothing falls due"
 
@@ -91,24 +91,24 @@ class Heartbeat:
         self._lock_held = False
         self._renew_at = self._judge_at = self._mark_at = 0.0
         self._leases: dict[int, tuple[int, float]] = {}
-        """Of the others: the last one seen, and when it was first seen, by this machine's steady clock."""
+        """Last seen lease of each other worker, with the time of its first sight by the monotonic clock."""
         self._clock_was_behind = self._clock_was_ahead = False
         self._unheld: set[tuple[int, int]] = set()
         self.id = 0
-        """Of this process among the workers; another one after it was taken for dead."""
+        """Worker id of this process; replaced if the worker was considered dead."""
 
     # ---- this process -----------------------------------------------------------------------------------------------
 
     def sign_in(self) -> None:
-        """Become a worker, unless this process is one still."""
+        """Register as a worker, unless this process is registered."""
         with self._signing:
             if self._renew():
                 return
             with self._runtime.database.write() as db:
-                if db.dialect == "sqlite":  # one process by rule: whoever else is on the list is dead
+                if db.dialect == "sqlite":  # a single process by rule: other entries are dead
                     for other in db.column(_OTHERS, me=0):
                         self._reap_worker(db, other)
-                # As wide as the lock; and not from the seeded generator, which processes with one seed share.
+                # As wide as the lock id; unseeded, because processes with the same seed would collide.
                 fresh = 1 + secrets.randbelow(2**31 - 1)
                 lease = timekeeping.machine(db) + self._span
                 named = {"host": os.uname().nodename, "pid": os.getpid()}
@@ -229,10 +229,10 @@ class Heartbeat:
                 self._reap_worker(db, worker_id)
 
     def _dead(self, others: list[Other]) -> list[int]:
-        """Who has not renewed its lease for as long as one lasts, or has lost its lock.
+        """Return workers whose lease was not renewed in time or whose lock is gone.
 
-        Measured here, by a clock that nobody sets: by the time of day, a clock that is set back would let a dead
-        process keep its operations, and one that is set forward would take them from the living.
+        Measured by the local monotonic clock: with wall time, a clock set back would let a dead process keep its
+        operations, and a clock set forward would take them from live processes.
         """
         now = time.monotonic()
         known, self._leases = self._leases, {}
@@ -255,7 +255,7 @@ class Heartbeat:
             db.signal(TOPIC)
 
     def release_abandoned_clock(self) -> None:
-        """Let a clock run on that a time traveller stopped, if that time traveller has died over it."""
+        """Release a clock that was frozen by a process that died while advancing it."""
         if not self._clock_is_held():
             return
         if self._lock_connection is None:  # SQLite, and this is the start of its only process

@@ -1,4 +1,4 @@
-"""What the engine counts, for whoever exports it."""
+"""Counters of the engine, for export."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COUNTED = (
 
 
 class Metrics:
-    """Counts since the start of this process.
+    """Counters since the start of this process.
 
-    ``claimed``, ``done``, ``scheduled`` (done, and told elsewhere), ``failed``, ``cancelled``, ``slept``,
-    ``retries``, ``hung`` (a step past its deadline), ``fenced`` (work thrown away because another worker had
-    taken over), ``reaps`` (operations taken back from dead workers), ``returned`` (handed back on pause or
-    stop), ``unavailable`` (a claim or checkpoint that had to wait for the database).
+    ``claimed``, ``done``, ``scheduled`` (done and without an event), ``failed``, ``cancelled``, ``slept``, ``retries``,
+    ``hung`` (a step past its deadline), ``fenced`` (work discarded because another worker had taken over), ``reaps``
+    (operations taken back from dead workers), ``returned`` (released on pause or stop), ``unavailable`` (a claim or
+    checkpoint that waited for the database).
     """
 
     def __init__(self) -> None:
@@ -75,15 +75,15 @@ _READY, _RUNNING = _depth("queued", "waiting"), _depth("running")
 
 
 def depth(db: Session) -> list[Depth]:
-    """The queue as it is now, in all processes."""
+    """Return the present depth of the queue, over all processes."""
     return db.all(_READY) + db.all(_RUNNING)
 
 
 STUCK_SECONDS = 60
-"""Work that has been due for longer, and that nobody has taken up, is stuck."""
+"""Seconds after which due and unclaimed work counts as stuck."""
 
 _holder = operation.alias("holder")
-# What waits behind earlier work on the same thing is not stuck: only the one at its head may be.
+# Work behind an earlier operation on the same key is not stuck: only the first one may be.
 _STUCK: Query[int] = query(
     select(func.count()).where(
         state_in(operation, "queued", "waiting"),
@@ -125,5 +125,5 @@ def working(db: Session) -> int:
 
 
 def listed(db: Session, worker_id: int) -> bool:
-    """Whether a process is on the list of workers."""
+    """True if the process is registered as a worker."""
     return bool(db.value(_LISTED, id=worker_id))

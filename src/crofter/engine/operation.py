@@ -1,4 +1,4 @@
-"""What an operation is: a kind of durable work, the steps it takes, and how it may end."""
+"""Operations: kinds of durable work with their steps and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sleep(Struct, frozen=True):
 
     seconds: float
     real_time: bool = False
-    """What it waits for goes on while the service clock stands: then it is due again at once."""
+    """True if the awaited work continues while the service clock is frozen: the operation is due again at once."""
 
 
 class Failed(Exception):
@@ -43,7 +43,7 @@ class Failure(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One move of an operation. Kept by name, so that an operation under way survives new code."""
+    """A step of an operation. Stored by name, so that a running operation survives new code."""
 
     name: str
     run: Callable[..., Sleep | None]
@@ -83,7 +83,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     version: int = 1
     queue: QueueName = "std"
     admission: Literal["queue", "reject"] = "queue"
-    """Whether a request waits its turn behind other work on the key, or is refused as busy."""
+    """Queue behind other work on the key, or refuse the request as busy."""
     done: Callable[[Context, StepContext], None] | None = None
     """Runs in the transaction of the last step."""
     failed: Callable[[Context, StepContext, str], None] | None = None
@@ -93,10 +93,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     erased: tuple[str, ...] = ()
     """Fields of the arguments that are forgotten when the operation ends: sealed passwords."""
     cost: Callable[[Context, Any], tuple[int, int]] | None = None
-    """How it will change what the caller's account pays, told by its arguments: micro-dollars by the hour and by the
-    month. For who wants to know before it is done."""
+    """Change of the account's costs by the arguments, in micro-dollars per hour and per month. For plans."""
     keep: bool = True
-    """False: a success leaves no row behind. For work that is frequent and told elsewhere, like probes."""
+    """False: a success deletes the row. For frequent work without events, such as probes."""
 
     def __post_init__(self) -> None:
         names = [step.name for step in self.steps]

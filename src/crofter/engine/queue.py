@@ -67,7 +67,7 @@ _INSERT: Query[Any] = query(
     )
     .columns(id=Id)
 )
-# One that sleeps or backs off is under way, whenever it is due; one that is queued for tomorrow is not.
+# A sleeping or retrying operation is in progress, whenever it is due; a queued operation for tomorrow is not.
 _LIVE_KINDS = select(operation.c.kind).where(
     operation.c.key == bindparam("key"),
     or_(
@@ -154,9 +154,9 @@ def _first(*, one_queue: bool = False, only: bool = False) -> Any:
 
 
 class Won(Claimed):
-    """The same, and whether its account is held, so that its owner can be told here and now that it begins.
+    """A claimed operation, with whether its account is locked, so that its begin can be recorded at once.
 
-    Operations wait for their account before they hold their row. Here it is the other way round: so nobody waits.
+    Operations lock their account before their row. Here the order is reversed, so the lock must not wait.
     """
 
     held: bool
@@ -185,7 +185,7 @@ def _claim(first: Any) -> Query[Won]:
 CLAIM_QUEUE = _claim(_first(one_queue=True))
 CLAIM_ANY = _claim(_first())
 CLAIM_ONE = _claim(_first(only=True))
-# Held until the claim commits: whoever wants to reap this worker waits, and then sees what it claimed.
+# Locked until the claim commits: a process that reaps this worker waits, and then sees the claim.
 _ALIVE = query(
     select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True), int
 )
@@ -221,12 +221,12 @@ FENCE = query(
 
 
 def ask_fence(db: Session, op_id: int, epoch: int, cursor: str) -> None:
-    """``fence`` will be asked for."""
+    """Prefetch the row for ``fence``."""
     db.ask_ahead(FENCE, id=op_id, epoch=epoch, cursor=cursor)
 
 
 def fence(db: Session, op_id: int, epoch: int, cursor: str) -> bool:
-    """Hold the operation through this transaction, or raise Fenced. Whether its cancellation was asked for."""
+    """Lock the operation for this transaction, or raise Fenced. Return whether cancellation was requested."""
     cancel = db.value(FENCE, id=op_id, epoch=epoch, cursor=cursor)
     if cancel is None:
         raise Fenced
@@ -310,12 +310,12 @@ def next_due(db: Session, now: int, queue: str) -> int | None:
 
 
 def lives(db: Session, worker_id: int) -> bool:
-    """Whether a worker is among the living, as far as the others know."""
+    """True if the worker is registered."""
     return db.value(_LISTED, id=worker_id) is not None
 
 
 def any_with_event(db: Session) -> bool:
-    """Whether an operation of which an owner hears is queued or waits."""
+    """True if an operation with an event is queued or waiting."""
     return db.value(_WITH_EVENT) is not None
 
 
@@ -326,7 +326,7 @@ def next_quiet(db: Session, key: str, event_id: int | None, now: int) -> int | N
 
 
 def unsettled(db: Session, now: int) -> bool:
-    """Whether an operation is under way or due. One that waits for a later day does not count."""
+    """True if an operation is in progress or due. Operations of a later day do not count."""
     return db.value(_UNDER_WAY) is not None or db.value(_DUE, now=now) is not None
 
 

@@ -29,7 +29,7 @@ STRANGER_WAIT = 30.0
 
 
 class Runner(Claim):
-    """One thread at work on an operation."""
+    """Executes an operation in a thread."""
 
     def __init__(self, runtime: Runtime, kind: Operation | None, row: Claimed, metrics: Metrics) -> None:
         super().__init__(runtime, row, metrics)
@@ -79,7 +79,7 @@ class Runner(Claim):
     def _unreadable(self, error: Exception) -> Change:
         def change(ctx: Context, _cancelled: bool) -> After:
             now = timekeeping.now(ctx.runtime, ctx.db)
-            # Without the arguments: nobody can tell which of them were secrets.
+            # Without the arguments: any of them may be secret.
             self.save(ctx, state="failed", finished=now, owner=None, input={}, error=f"arguments: {error}"[:500])
             if self.row.event_id is not None and self.row.account_id is not None:
                 events.failed(ctx.db, now, self.row.account_id, self.row.event_id, endings.NEUTRAL)
@@ -87,10 +87,10 @@ class Runner(Claim):
 
         return change
 
-    # ---- one step ---------------------------------------------------------------------------------------------------
+    # a single step
 
     def _step(self, work: StepContext) -> bool:
-        """One step and its checkpoint. Whether there is more to do now."""
+        """Execute a step and its checkpoint. Return True if more can be done now."""
         step = work.operation.step_at(self.cursor)
         assert step is not None
         try:
@@ -132,7 +132,7 @@ class Runner(Claim):
                 work.enter(step, self.cursor, self._saved)
                 result = None if cancelled else step.run(ctx, work)
             last = following is None and result is None and step.external
-            if cancelled and not last:  # what is done is done, even if nobody wants it any more
+            if cancelled and not last:  # completed work is kept even after a cancellation
                 endings.unsuccessful(ctx, work, "cancelled", endings.CANCELLED, None)
                 return "cancelled", self.cursor
             if result is not None:
@@ -204,7 +204,7 @@ class Runner(Claim):
         try:
             self._take(step, cursor, words)
         except (Fenced, *STORAGE):
-            return False  # it has moved after all, or the next look will tell
+            return False  # progress was made, or the next check decides
         except Exception:
             log.exception("operation %s (%s): its failed hook raised", self.row.id, self.row.kind)
             self.put_back(crashed=True)
@@ -242,12 +242,12 @@ class Runner(Claim):
 
 
 def may_begin(kind: Operation | None, row: Claimed) -> bool:
-    """Whether steps of it will be done, so that its owner may be told that it has begun."""
+    """True if its steps can run, so that its begin may be recorded."""
     return kind is not None and kind.step_at(row.cursor) is not None and row.crashes < CRASH_CAP and not row.cancel
 
 
 def _counted_as(state: str, operation: Operation) -> str:
-    """Work that leaves no row when it is done is the server's own, and no operation that anybody waits for."""
+    """Return the metric of a final state. Work without a stored row is internal and counted separately."""
     if state == "waiting":
         return "slept"
     return "scheduled" if state == "done" and not operation.keep else state

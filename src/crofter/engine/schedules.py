@@ -59,7 +59,7 @@ def following(rule: str, moment: int) -> int:
 
 
 def occurrences(rule: str, first: int, now: int, catchup: Catchup) -> tuple[list[int], int]:
-    """Of all that are due since ``first``, those to make up for; and the first that is not due yet."""
+    """Return the missed occurrences since ``first`` that must be caught up, and the next occurrence after now."""
     if rule.startswith("every ") and catchup != "all":
         # A clock that jumps by months must not be counted up minute by minute.
         step = following(rule, first) - first
@@ -169,7 +169,7 @@ def enqueue_due(runtime: Runtime, *, only_needed: bool = False, known: bool = Fa
 
 
 def _advance(ctx: Context, scheduled: Scheduled, now: int) -> int:
-    """One transaction moves the schedule on and makes its operations, so none is lost and none is made twice."""
+    """Advance the schedule and create its operations in one transaction: none is lost or created twice."""
     kind = operations_of(ctx.runtime).find(scheduled.kind)
     assert kind is not None
     moments, upcoming = occurrences(scheduled.rule, scheduled.next_due, now, scheduled.catchup)

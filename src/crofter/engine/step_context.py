@@ -1,4 +1,4 @@
-"""What a step is given: its arguments, its notes, and the few things it may do."""
+"""Context of a step: arguments, variables, and the allowed actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAILURE = "failure"
 
 
 class StepContext:
-    """One operation under way, as its steps and hooks see it."""
+    """A running operation, as seen by its steps and hooks."""
 
     def __init__(self, runtime: Runtime, operation: Operation, row: Claimed) -> None:
         self.runtime = runtime
@@ -81,7 +81,7 @@ class StepContext:
     def progress(
         self, percent: float, rate: str | None = None, remaining: float | None = None, *, at_most: int = 100
     ) -> None:
-        """Tell the user how far this step is. May be called often; written once a second."""
+        """Report the progress of this step to the user. May be called often; written once a second."""
         if self.event_id is None or self.account_id is None or self.failure is not None:
             return
         if time.monotonic() < self._report_at:
@@ -98,7 +98,9 @@ class StepContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the user wants this to stop. Long steps look, and return early; the checkpoint does the rest."""
+        """True if the user requested cancellation. Long steps check this and return early; the checkpoint does the
+        rest.
+        """
         if not self._cancelled and time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + PROGRESS_EVERY
             with self.runtime.database.read() as db:
@@ -108,7 +110,7 @@ class StepContext:
 
 
 def actor_of(row: Claimed) -> Actor | None:
-    """Who asked, with all powers: what they may do was judged when they asked. User 0 is the system itself."""
+    """Return the requesting user with all permissions: these were checked at the request. User 0 is the system."""
     if row.account_id is None:
         return None
     return Actor(row.account_id, row.user_id or 0, row.username or "", False, 0, ALL_SCOPES)

@@ -36,12 +36,12 @@ operation = table(
     Column("started", Time),
     Column("finished", Time),
     CheckConstraint("state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')", name="state"),
-    # The referee: whatever the code believes, one key has one holder.
+    # Enforced by the database: a key has at most one holder.
     partial_index("op_one_per_key", "key", unique=True, where="state IN ('running', 'waiting')"),
     partial_index("op_ready", "queue", "due", "id", where="state IN ('queued', 'waiting')"),
     partial_index("op_fifo", "key", "due", "id", where="state = 'queued'"),
     partial_index("op_owner", "owner", where="state = 'running'"),
-    # Few, and asked for with each look at the metrics.
+    # Few rows, read at each scrape of the metrics.
     partial_index("op_failed", "finished", where="state = 'failed'"),
 )
 
@@ -69,7 +69,7 @@ schedule = table(
 
 
 class Claimed(Row):
-    """An operation that this process has claimed."""
+    """An operation claimed by this process."""
 
     id: int
     kind: str

@@ -1,4 +1,4 @@
-"""Moving service time: whatever falls due on the way is done, in time order, before the clock moves on."""
+"""Advancing of service time: all work that falls due is done in time order before the clock moves on."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LOOK_AGAIN = 0.02
 """Seconds between two looks at work that other processes have not put down yet."""
 ENDED = ("done", "failed", "cancelled")
 MOST_POLLS = 50
-"""How often an operation that does not come to its end is asked, while time stands."""
+"""Maximum number of polls of an operation that does not end while time is frozen."""
 FAR = HOUR
 """A longer way than this is not stopped on for what may as well be missed."""
 
 
 class TimeTravel:
-    """Runs operations one at a time while every background worker, of every process, stands still."""
+    """Runs operations one at a time while all background workers, of every process, are paused."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -40,14 +40,14 @@ class TimeTravel:
         self._sole_process = TravelLock(worker.runtime.database)
         self._step_thread = StepThread(worker.runtime.database)
         self._coming: Coming | None = None
-        """What was seen to come next, as long as nothing has been done since."""
+        """Next due moment, valid until any work is done."""
         self.release: Callable[[], list[int]] = list
         """Ends all waiting for what is no matter of time; which operations waited for it."""
 
     def close(self) -> None:
         self._sole_process.close()
 
-    # ---- what the sandbox API offers -------------------------------------------------------------------------------
+    # calls for the sandbox API
 
     def drain(self) -> int:
         """Do all that is due now, without moving time; how many operations ended."""
@@ -75,7 +75,7 @@ class TimeTravel:
         while (moment := self._next_moment(only_needed=quiet)) is not None and moment <= target:
             news = self._do_all_due(at=moment, only_needed=quiet)
             if news and quiet:
-                self._do_all_due()  # what was passed over until now, since it may be answered differently now
+                self._do_all_due()  # work that was passed over, since its state may differ now
             quiet = not news
         self._jump(target)
         self._do_all_due()
@@ -91,9 +91,9 @@ class TimeTravel:
         return self._runtime.clock.now(), count
 
     def tick(self) -> Ticked | None:
-        """On a clock that stands: go to where something falls due, and do one step of one operation; which, if any.
+        """On a frozen clock: advance to the next due work and do one step of one operation; return it, or None.
 
-        What schedules bring about, and operations of which no owner hears, are done on the way.
+        Schedules and internal operations are done on the way.
         """
         if self._runtime.clock.setting.mode != "frozen":
             raise Invalid("The clock runs; freeze it first")
@@ -107,9 +107,9 @@ class TimeTravel:
                 self._jump(moment)
 
     def finish(self, op_id: int) -> None:
-        """Do all that is left of one operation, without moving time. It stays where it is if it waits for others.
+        """Do the rest of one operation without moving time. If it waits for others, it stays as it is.
 
-        Then whatever its end has left to the server itself, such as a look at what there is after a failure.
+        Then do the follow-up work that its end has queued, such as an inspection after a failure.
         """
         with self._travelling():
             left: int | None = op_id
@@ -141,7 +141,7 @@ class TimeTravel:
         return self._runtime.clock.now()
 
     def thaw(self) -> int:
-        """Let the clock run on from where it stands."""
+        """Let the clock run again from its frozen time."""
         with self._alone():
             timekeeping.running_from(self._runtime, self._runtime.clock.now())
         return self._runtime.clock.now()
@@ -150,9 +150,9 @@ class TimeTravel:
 
     @contextmanager
     def standstill(self, *, then_as_stored: bool = False) -> Iterator[None]:
-        """Nothing of any process is under way while the caller rearranges the server, even its clock.
+        """Pause the work of all processes while the caller changes the server or its clock.
 
-        ``then_as_stored``: the caller brings back a clock as well, which runs on from where it was, if it ran.
+        ``then_as_stored``: the caller restores a clock too, which continues in its stored mode.
         """
         with self._alone(), self._worker.paused():
             before = self._runtime.clock.setting
@@ -224,9 +224,9 @@ class TimeTravel:
             return queue.unsettled(db, self._runtime.clock.now())
 
     def _do_all_due(self, *, at: int | None = None, only_needed: bool = False) -> bool:
-        """Whether that was more than routine: more than what schedules bring about by themselves.
+        """Do all due work. Return True if any of it was more than routine schedules.
 
-        ``at``: the moment to go to before; what was seen to come there decides whether schedules are looked at.
+        ``at``: the moment to move to first; the work known for that moment decides whether schedules are checked.
         """
         coming, self._coming = self._coming, None
         first = None if coming is None else coming.scheduled(only_needed=only_needed)
@@ -271,7 +271,7 @@ class TimeTravel:
 
 
 class Coming(Row):
-    """What there is to come, seen at one moment."""
+    """Upcoming work at one moment."""
 
     elsewhere: int | None
     """An operation that another process is still at work on."""
@@ -280,7 +280,7 @@ class Coming(Row):
     any_schedule: int | None
     """When the next schedule does."""
     needed_schedule: int | None
-    """The same, of those whose occurrences would be missed."""
+    """Next schedule whose occurrences must not be missed."""
 
     def scheduled(self, *, only_needed: bool) -> int | None:
         return self.needed_schedule if only_needed else self.any_schedule
@@ -301,7 +301,7 @@ class Ticked(Struct, frozen=True):
     """The step that a tick has done."""
 
     id: int
-    """Of the event."""
+    """Id of the event."""
     action: str
     step: str
     done: bool
@@ -320,7 +320,7 @@ class Ended:
 
 
 class StepThread:
-    """One thread to work at, and another one if a step hangs the first."""
+    """A work thread, replaced if a step hangs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,7 +1,7 @@
-"""Service time as every process agrees on it: the clock's setting is a row, and each claim reads it.
+"""Service time shared by every process: the clock's setting is a row, and each claim reads it.
 
-So is its high-water mark: the latest machine time that any process is known to have told. After a restart, or on a
-machine whose clock is behind, service time goes on from there.
+So is its high-water mark: the latest machine time that any process is known to have used. After a restart, or on a
+machine whose clock is behind, service time continues from there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MARK = "clock_mark"
 MARK_EVERY = 3
 """Seconds between two looks at the mark."""
 _UNMARKED = 2 * MARK_EVERY * SECOND
-"""Milliseconds for which a process that was killed may have told the time after the mark was last written."""
+"""Milliseconds that a killed process may have used the time after the last stored mark."""
 TIME_TRAVELLING = "time_travelling"
-"""What the clock will do when a time traveller lets go of it: none that ran stands for ever if that one dies."""
+"""Key of the clock mode that follows an advance: the clock resumes even if the advancing process dies."""
 
 
 class _Reading(Row):
@@ -33,13 +33,13 @@ class _Reading(Row):
 
 
 class _Mark(Struct, frozen=True):
-    """The latest time that was told, in real milliseconds."""
+    """Latest used time, in real milliseconds."""
 
     machine: int = 0
     era: int = 0
     """Time was put back on purpose, by a reset, when this is higher than what a process knows."""
     final: bool = False
-    """Whether it was written at the very end, so that nobody has told a later time."""
+    """True if stored at the end of a process, so that no later time was used."""
 
 
 # Machines disagree about the time; the database they share does not. A millisecond counts once it is over, as in a
@@ -101,14 +101,14 @@ def begin(runtime: Runtime, db: Session) -> None:
 
 
 def keep_mark(runtime: Runtime, *, final: bool = False) -> None:
-    """Write down what time it is, unless another process has just done so. ``final``: this process tells it no more."""
+    """Store the present time, unless another process has just done so. ``final``: this process ends."""
     if runtime.database.dialect != "sqlite":
         with runtime.database.read() as db:
             _follow(runtime, db)
             if not final and runtime.clock.machine() - _mark(meta.get(db, MARK)).machine < MARK_EVERY * SECOND / 2:
                 return
     with runtime.database.write() as db:
-        db.lock(Lock.SYSTEM)  # whoever puts the whole database back holds it, and writes a mark of its own
+        db.lock(Lock.SYSTEM)  # a restore of the whole database holds the lock and stores its own mark
         mark = _mark(meta.get(db, MARK))
         if mark.era == runtime.clock.era and runtime.clock.guarded:
             runtime.clock.raise_to(mark.machine)  # an operator accepted the time that the machine's clock shows
@@ -138,7 +138,7 @@ def accept(runtime: Runtime) -> float:
 
 
 def begin_again(runtime: Runtime, db: Session, moment: int) -> None:
-    """Let service time go on from ``moment``, earlier than what was told, in a new era. No other process is there."""
+    """Continue service time from ``moment``, earlier than the last reading, in a new era. No other process may run."""
     clock = runtime.clock
     clock.begin_era(max(_mark(meta.get(db, MARK)).era, clock.era) + 1, moment)
     meta.put(db, MARK, msgspec.to_builtins(_Mark(moment, clock.era, final=True)))
@@ -164,13 +164,13 @@ def _adopt(runtime: Runtime, stored: Any, *, put_back: bool = False) -> Setting:
 
 
 def ask_ahead(runtime: Runtime, db: Session) -> None:
-    """``now`` will be asked for in this transaction: it travels with the next statement."""
+    """Prefetch the row for ``now``: the query is sent with the next statement."""
     if db.dialect != "sqlite" and not runtime.clock.held:
         db.ask_ahead(_SHARED)
 
 
 def put(runtime: Runtime, setting: Setting) -> None:
-    """Set the clock, for this process and, through the database, for all others. No time traveller holds it."""
+    """Set the clock for this process and, through the database, for all others. Ends an advance."""
     with runtime.database.write() as db:
         setting = _store(runtime, db, setting)
         _say(db, None)
@@ -178,7 +178,7 @@ def put(runtime: Runtime, setting: Setting) -> None:
 
 
 def hold(runtime: Runtime, moment: int, *, afterwards: Mode) -> None:
-    """Make the clock stand for a time traveller, and let every process know what it will do afterwards."""
+    """Freeze the clock for an advance, and store the mode that follows."""
     with runtime.database.write() as db:
         setting = _store(runtime, db, Setting("frozen", 0, moment))
         _say(db, afterwards)
@@ -193,7 +193,7 @@ def jump(runtime: Runtime, moment: int) -> None:
 
 
 def move(runtime: Runtime, db: Session, moment: int) -> None:
-    """The same in a transaction under way. Nobody else looks at it meanwhile."""
+    """Set a held clock inside a running transaction, which is not visible to others."""
     runtime.clock.setting = _store(runtime, db, Setting("frozen", 0, moment))
 
 
@@ -214,7 +214,7 @@ def running_from(runtime: Runtime, moment: int, least: Setting | None = None) ->
 
 
 def let_go(runtime: Runtime, least: Setting | None = None) -> None:
-    """No time traveller holds the clock any more: it runs on, or stays where it stands, as was said."""
+    """End the hold of the clock: it runs or stays frozen, as stored."""
     with runtime.database.read() as db:
         afterwards = held(db)
     if afterwards == "real":
@@ -224,14 +224,14 @@ def let_go(runtime: Runtime, least: Setting | None = None) -> None:
 
 
 def _real(runtime: Runtime, db: Session) -> int:
-    """What a running clock is ahead of, or behind."""
+    """Return the reference time that a running clock is offset from."""
     if db.dialect != "sqlite" and not runtime.clock.held:
         runtime.clock.correct(db.one(_SHARED).machine)
     return runtime.clock.machine()
 
 
 def _store(runtime: Runtime, db: Session, setting: Setting) -> Setting:
-    # By the time of day, so that it grows even over a reset of the whole server.
+    # Based on the time of day, so that it grows even over a reset of the server.
     serial = max(runtime.clock.setting.serial + 1, _real(runtime, db))
     setting = msgspec.structs.replace(setting, serial=serial)
     meta.put(db, CLOCK, msgspec.to_builtins(setting))
@@ -246,6 +246,6 @@ def _say(db: Session, afterwards: Mode | None) -> None:
 
 
 def held(db: Session) -> Mode | None:
-    """What the clock will do when the time traveller lets go that says it holds it. It may have died since."""
+    """Return the stored mode that follows an advance in progress, or None. Its process may have died."""
     afterwards: Mode | None = meta.get(db, TIME_TRAVELLING) or None
     return afterwards

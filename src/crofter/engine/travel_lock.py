@@ -1,4 +1,4 @@
-"""One time traveller at a time among all processes."""
+"""Lock for advancing time: one process at a time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _CLAIM = "SELECT pg_advisory_xact_lock_shared(%s, 2)"
 
 
 def begin_claim(db: Session) -> None:
-    """A time traveller waits for the end of this transaction, which may have read the clock before it stood."""
-    if db.dialect != "sqlite":  # which has one writer at a time anyway
+    """Register this transaction: an advance waits for its end, because it may have read the running clock."""
+    if db.dialect != "sqlite":  # SQLite has a single writer anyway
         db.raw_later(_CLAIM, (TIME_TRAVEL,))
 
 
@@ -50,7 +50,7 @@ class TravelLock:
             try:
                 connection.execute(_UNLOCK, (TIME_TRAVEL,))
             except psycopg.Error:
-                self.close()  # which frees the lock too
+                self.close()  # frees the lock too
 
     def await_claims(self) -> None:
         """Until every claim has ended that may have read the clock before it was made to stand. Called while held."""

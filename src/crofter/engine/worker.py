@@ -37,7 +37,7 @@ class WorkerPool:
 
 
 class Worker:
-    """Does operations in the background. With no queues it only lends its name to a time traveller."""
+    """Executes operations in the background. Without queues it only provides a worker id for an advance of time."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Worker:
         self._runs: dict[Runner, WorkerPool | None] = {}
         self._threads: list[threading.Thread] = []
         self.stands_with_clock = True
-        """Whether nothing is claimed while the clock stands. Machines that are real do not stand still with it."""
+        """True if claims stop while the clock is frozen. Real machines do not stop with the clock."""
         self._stop_listening: list[Callable[[], None]] = []
 
     # ---- its life ---------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class Worker:
 
     def _wake(self, topic: str) -> None:
         if self._paused:
-            return  # who resumes wakes everybody
+            return  # the resuming process wakes all workers
         name = topic.partition(":")[2]
         for pool in self._pools:
             if name in ("", pool.name):
@@ -146,8 +146,8 @@ class Worker:
 
     def _clock_was_set(self, _topic: str) -> None:
         if self._paused:
-            return  # a time traveller of this process moves it, and says so itself
-        with suppress(*STORAGE):  # the next claim reads it anyway
+            return  # an advance in this process moves the clock and signals it
+        with suppress(*STORAGE):  # the next claim reads the clock in any case
             timekeeping.load(self.runtime)
 
     # ---- the threads of a queue --------------------------------------------------------------------------------------
@@ -156,13 +156,13 @@ class Worker:
         while (run := self._next(pool)) is not None:
             run.go(self._yielding)
             if run.taken:
-                return  # it hung, and the heartbeat has started another thread in its place
+                return  # a hung step: the heartbeat has started a replacement thread
             self.let_go(run)
-            # It may be due again soon, and its key may be free for work of any queue.
+            # The operation may be due again soon, and its key may be free for work of any queue.
             self._wake(TOPIC if run.row.key is not None else f"{TOPIC}:{pool.name}")
 
     def _yielding(self) -> bool:
-        """Whether work under way is to be put down at its next checkpoint."""
+        """True if running work must stop at its next checkpoint."""
         standing = self.stands_with_clock and self.runtime.clock.setting.mode == "frozen"
         return self._barred() or standing
 
@@ -180,7 +180,7 @@ class Worker:
         return None
 
     def _try(self, pool: WorkerPool) -> tuple[Runner | None, float]:
-        """A run of this queue, or how long there will be none unless somebody wakes us."""
+        """Return an operation to run from this queue, or the seconds to sleep until the next signal."""
         run: Runner | None = None
         timeout = self._poll
         if self._enter():
@@ -217,9 +217,10 @@ class Worker:
         before: Callable[[Session], None] | None = None,
         ahead: Callable[[Session], object] | None = None,
     ) -> tuple[Runner | None, float]:
-        """The next operation, of one queue or, for a time traveller, of any; or how many seconds there is none.
+        """Claim the next operation of a queue, or of any for an advance; or return the seconds without work.
 
-        ``only``: this operation or none. ``before`` is done in the same transaction, as is ``ahead`` if there is none.
+        ``only``: claim this operation or none. ``before`` runs in the same transaction; so does ``ahead`` if there is
+        no ``before``.
         """
         while True:
             if self._stopping.is_set():
@@ -259,7 +260,7 @@ class Worker:
         return self.operations.find(row.kind, row.version)
 
     def _only_travellers(self, db: Session) -> bool:
-        """Time stands, or is being moved: only a time traveller moves things."""
+        """True if time is frozen or being advanced: only the advancing process may run operations."""
         if self.runtime.clock.setting.mode != "frozen":
             return False
         return self.stands_with_clock or timekeeping.held(db) is not None
@@ -290,7 +291,7 @@ class Worker:
             return {(run.row.id, run.row.epoch) for run in self._runs}
 
     def _replace(self, run: Runner) -> None:
-        """Start a thread in place of one that hangs."""
+        """Start a thread in place of a hung one."""
         pool = self.let_go(run)
         if pool is not None and not self._stopping.is_set():
             self._spawn_for(pool)

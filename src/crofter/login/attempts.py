@@ -1,4 +1,4 @@
-"""Slowing down whoever guesses: a few tries are free, then each one costs a longer wait. Nobody is locked out."""
+"""Throttling of guesses: a few tries are free, then each costs a longer wait. No account is locked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Crowded(Wait):
 
 
 class Subject(Struct, frozen=True):
-    """Whose attempts are counted, and how many are free."""
+    """A subject of attempts, with its number of free tries."""
 
     digest: bytes
     free: int
@@ -44,7 +44,7 @@ class Pace(Struct, frozen=True):
 
 
 def subjects(runtime: Runtime, limit: str, who: str) -> list[Subject]:
-    """``who`` under a named limit, or nobody where that limit is off."""
+    """Return the subjects of ``who`` under a named limit; empty if that limit is off."""
     words = runtime.settings.rate_limits.get(limit)
     if words is None:
         return []
@@ -61,7 +61,7 @@ def paces(runtime: Runtime, limit: str, what: str) -> list[Pace]:
 
 
 def count(ctx: Context, counted: list[Subject]) -> None:
-    """One more attempt of each, or Wait. Taken back if it turns out well."""
+    """Count an attempt of each subject, or raise Wait. Taken back after a success."""
     for subject in counted:
         tried = ctx.db.one(store.TRY, subject=subject.digest, now=ctx.now, since=ctx.now - subject.window)
         if tried.until > ctx.now:
@@ -73,7 +73,7 @@ def count(ctx: Context, counted: list[Subject]) -> None:
 
 
 def free(ctx: Context, counted: list[Subject]) -> bool:
-    """One more attempt of each, and whether all of them are still free. Nobody waits for these."""
+    """Count an attempt of each subject. Return True if all are still free. These never wait."""
     tried = [
         ctx.db.one(store.TRY, subject=counter.digest, now=ctx.now, since=ctx.now - counter.window)
         for counter in counted
@@ -82,7 +82,7 @@ def free(ctx: Context, counted: list[Subject]) -> bool:
 
 
 def step(ctx: Context, kept: list[Pace]) -> None:
-    """One more at this pace, or Crowded."""
+    """Take a step at each pace, or raise Crowded."""
     for pace in kept:
         until = int(ctx.db.value(store.STEP, subject=pace.digest, now=ctx.now, interval=pace.interval))
         late = until - ctx.now - pace.at_once * pace.interval
@@ -91,13 +91,13 @@ def step(ctx: Context, kept: list[Pace]) -> None:
 
 
 def step_back(ctx: Context, kept: list[Pace]) -> None:
-    """What took a step was no guess."""
+    """Return the steps of a successful attempt."""
     for pace in kept:
         ctx.db.run(store.STEP_BACK, wanted=pace.digest, interval=pace.interval)
 
 
 def touch(ctx: Context, counted: list[Subject]) -> None:
-    """Write as much for a name that nobody has as for one that somebody has, so that both take as long."""
+    """Write as much for an unknown name as for a known one, so that both take as long."""
     for subject in counted:
         ctx.db.update(store.attempt, {"subject": subject.digest}, last=ctx.now)
 

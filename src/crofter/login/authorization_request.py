@@ -1,4 +1,4 @@
-"""What a client asks for at the authorization endpoint, checked; and the answer that goes back to it."""
+"""Authorization requests of OAuth clients: validation, and the response to the client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST = 4096
 
 
 class Unanswerable(Exception):
-    """Wrong in a way that must not be answered to whoever is named as the client: the person is told instead."""
+    """An error that must not be sent to the named client: the user sees it instead."""
 
     def __init__(self, error: str, text: str) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class Unanswerable(Exception):
 
 
 class SentBack(Exception):
-    """Wrong, and the client is told so."""
+    """An error that is sent back to the client."""
 
     def __init__(self, location: str) -> None:
         super().__init__(location)
@@ -52,7 +52,7 @@ class AuthorizationRequest(Struct, frozen=True):
     prompt: str
     """``none``: answer without any page."""
     named: bool
-    """Whether the request has named the redirect_uri, which must then be named again with the code."""
+    """True if the request contains the redirect_uri, which the code exchange must then repeat."""
 
 
 def read(request: BrowserRequest) -> AuthorizationRequest:

@@ -1,4 +1,4 @@
-"""One request of a browser or a program to the login service, with all that its pages need to know."""
+"""A request to the login service, with the data that its pages need."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class BrowserRequest:
 
     @property
     def session(self) -> SignedIn | None:
-        """Who is signed in, if anybody."""
+        """Return the signed-in user, or None."""
         if not self._looked:
             self._looked = True
             secret = self.cookie("session")
@@ -100,7 +100,7 @@ class BrowserRequest:
         return values[0] if len(values) == 1 else ""
 
     def form_token(self) -> str:
-        """What a form of ours carries: bound to this browser and to who is signed in with it."""
+        """Return the token of our forms: bound to this browser and its signed-in user."""
         browser = self.cookie("form")
         if browser is None:
             browser = self.runtime.rng.hex(32)
@@ -124,7 +124,7 @@ class BrowserRequest:
 
 
 def _cookies(header: str) -> dict[str, str]:
-    """Cookies as they were sent: ours are never quoted, and to unquote a stranger's can take seconds."""
+    """Parse cookies without unquoting: ours are never quoted, and unquoting hostile ones can take seconds."""
     pairs = (cookie.partition("=") for cookie in header.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs}
 

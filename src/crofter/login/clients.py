@@ -13,10 +13,10 @@ from crofter.resources.oauth.store import client as clients
 
 COMMAND_LINE = "00000000000000000c11"
 CONSOLE = "00000000000000000c05"
-# Clients of the server itself: known everywhere, owned by no account, changed by nobody.
+# Built-in clients of the server: valid everywhere, without an account, immutable.
 BUILT_IN = {
     COMMAND_LINE: ("crofter command line", "http://127.0.0.1/callback"),
-    CONSOLE: ("crofter console", "/console/signed-in"),  # at whatever address the server is reached
+    CONSOLE: ("crofter console", "/console/signed-in"),  # at any address of the server
 }
 
 

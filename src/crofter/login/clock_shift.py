@@ -1,4 +1,4 @@
-"""Moving the clock of a sandbox does not sign the console out: what is skipped is no time that somebody was idle."""
+"""Shift of session times when a sandbox's clock moves: skipped time is not idle time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The authorization endpoint: a person is asked whether an app may use their account."""
+"""Authorization endpoint: the user decides whether an app may use the account."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show(request: BrowserRequest) -> Response:
         return _silently_refused(request, authorization)
     if request.session is None:
         return signin.form(request, _here(request), app="" if first_party else authorization.client.label)
-    if first_party:  # the console is the server itself: nobody has to allow it anything
+    if first_party:  # the console is part of the server and needs no consent
         return pages.redirect(request, _allowed(request, authorization), 302)
     return pages.page(
         request,
@@ -73,7 +73,7 @@ def _allowed(request: BrowserRequest, authorization: AuthorizationRequest) -> st
 
 
 def _silently_refused(request: BrowserRequest, authorization: AuthorizationRequest) -> Response:
-    """OpenID Connect Core, 3.1.2.6: what ``prompt=none`` is told when a person would have to see a page."""
+    """Return the error for ``prompt=none`` if a page would be needed (OpenID Connect Core, 3.1.2.6)."""
     error, words = "consent_required", "The user has to allow this."
     if request.session is None:
         error, words = "login_required", "Nobody is signed in with this browser."

@@ -22,7 +22,7 @@ If it was not you, choose another password at once:
 
 
 def replace(ctx: Context, person: Person, hashed: str) -> None:
-    """The new password, hashed already. Whoever was signed in with the old one is not any more."""
+    """Store the new password hash and end the sessions of the old password."""
     ctx.db.update(user, {"id": person.id}, password=hashed)
     ctx.db.delete(link, user_id=person.id)
     sessions.end_all(ctx, person.id)

@@ -69,7 +69,7 @@ def _exchange(request: BrowserRequest) -> Issued | Refusal:
 
 
 def revoke(request: BrowserRequest) -> Response:
-    """Whoever shows a token may end it; a secret is not needed for that, but a wrong one is refused."""
+    """Revoke a token. The token suffices; a client secret is optional, but a wrong one is refused."""
     try:
         sent = _fields(request)
         client = _client(request, sent, proven=False)
@@ -135,7 +135,7 @@ def _narrower(sent: dict[str, str]) -> list[str] | None:
 
 
 def _client(request: BrowserRequest, sent: dict[str, str], *, proven: bool) -> Client:
-    """The client that asks. ``proven``: it shows its secret, if it is one that can keep one."""
+    """Return the requesting client. ``proven``: a confidential client must show its secret."""
     header = request.headers.get("authorization", "")
     by_header = header[:6].lower() == "basic "
     if by_header:

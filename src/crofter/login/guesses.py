@@ -1,9 +1,9 @@
-"""Whose tries at a password are counted together, so that guessing is slow and nobody is kept out by a stranger.
+"""Counting of password tries, so that guessing is slow and strangers cannot lock a user out.
 
-Each address has a few tries at each name, and a few more at all names; then it waits longer and longer. All addresses
-together are slowed down to a pace per name, never stopped. Those that have free tries left at the name have a quicker
-pace of their own: among them is the owner at a new address, and whoever goes on guessing soon is not. Who proves to be
-the owner, with a browser that was signed in before or a code of the second factor, does not wait for others at all.
+Each address has a few tries per name, and some more for all names; then its waits grow. All addresses together are
+slowed to a pace per name, never stopped. Addresses with free tries left for the name have a faster pace of their own:
+the owner at a new address is among them, and a guessing client soon is not. A browser that was signed in before, or a
+code of the second factor, proves the owner, who then waits for none of the others.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from crofter.login.store import Person
 from crofter.resources.profile.two_factor import store as two_factor
 
 _PREFIX = 64
-"""Of an IPv6 address, the bits that name a network: whoever has one address in it has all of them."""
+"""Prefix length of an IPv6 network: its user controls all addresses in it."""
 
 
 class PasswordTry(Struct, frozen=True):
-    """What one try at a password is counted as."""
+    """Counters of a password try."""
 
     own: list[Subject]
     """The browser that has been here before, or else this address at this name."""
@@ -38,7 +38,7 @@ class PasswordTry(Struct, frozen=True):
     others: list[Pace] = []
 
     def count(self, ctx: Context, person: Person | None, code: str) -> list[Pace]:
-        """One more try, or Wait. What it has used of the name's pace is returned, to be given back after a success."""
+        """Count a try, or raise Wait. Return the used steps of the name's pace, to be given back after a success."""
         attempts.count(ctx, self.own + self.address)
         taken = self.newcomers if attempts.free(ctx, self.today) else self.others
         if code and person is not None and two_factor.fits(ctx.runtime, ctx.db, person.id, code):
@@ -61,7 +61,7 @@ class PasswordTry(Struct, frozen=True):
 
 
 def at_password(request: BrowserRequest, typed: str, person: Person | None, device_id: int | None) -> PasswordTry:
-    """A try at the password of the name that was typed, whether or not somebody has it."""
+    """Return the counters for a try at the typed name, whether the user exists or not."""
     runtime = request.runtime
     browser = _browser(request, person, device_id)
     if browser is not None:
@@ -85,7 +85,7 @@ def at_code(request: BrowserRequest, person: Person) -> list[Subject]:
 
 
 def network_of(address: str) -> str:
-    """What is counted as one address."""
+    """Return the network that counts as one address."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Browsers that somebody has signed in with before. Unlike a trusted one, such a browser still shows a second factor.
+"""Browsers with an earlier sign-in. Unlike a trusted browser, a known browser still needs the second factor.
 
-Strangers who guess at a name use up what strangers may try, and nothing of what its owner may try from such a browser.
+Guesses of strangers use up the tries of strangers, not those of the owner in such a browser.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def remember(request: BrowserRequest, person: Person, password: str) -> None:
 
 
 def name_of(request: BrowserRequest, person: Person | None) -> str | None:
-    """What a browser of this person's is called, or None if it is not known to be one."""
+    """Return the name of a known browser of this user, or None."""
     name, _, given = (request.cookie(COOKIE) or "").partition(".")
     if person is None or person.password is None or len(name) != _LENGTH:
         return None

@@ -1,4 +1,4 @@
-"""Changing one's password while signed in."""
+"""Change of the password while signed in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def show(request: BrowserRequest) -> Response:
 
 
 def well_known(request: BrowserRequest) -> Response:
-    """Where programs that keep passwords look for this page."""
+    """Redirect from the well-known address that password managers use."""
     return pages.redirect(request, HERE)
 
 
@@ -61,7 +61,7 @@ def _changed(request: BrowserRequest, person: Person) -> Response:
 
     def change(ctx: Context) -> str | None:
         now = ctx.db.maybe(store.BY_ID, user_id=person.id)
-        if now is None or now.password != person.password:  # somebody was quicker, with a link from a mail perhaps
+        if now is None or now.password != person.password:  # changed meanwhile, perhaps through a link from a mail
             return None
         credentials.replace(ctx, person, hashed)
         _record(ctx, person, "change_password")

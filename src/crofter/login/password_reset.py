@@ -1,4 +1,4 @@
-"""Choosing a password with a link from a mail, and asking for that mail."""
+"""Password reset by a mailed link, and the request for that mail."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def ask(request: BrowserRequest) -> Response:
 
 
 def mail_link(request: BrowserRequest) -> Response:
-    """The same answer whoever is named, by user name or e-mail address: it must not tell who has an account here."""
+    """Mail a reset link. The response is the same for every name or address: it must not reveal who has an account."""
     request.check_form()
     typed = request.field("username").strip()
     if "@" in typed:
-        typed = typed.lower()  # so that another spelling of an address gives no more tries
+        typed = typed.lower()  # so that other spellings of an address give no extra tries
     counted = attempts.subjects(request.runtime, "login", f"reset {typed}")
     counted += attempts.subjects(request.runtime, "login_address", f"reset {guesses.network_of(request.address)}")
 
@@ -94,7 +94,7 @@ def set_password(request: BrowserRequest) -> Response:
 
 
 def _holder(ctx: Context, secret: str) -> Person | None:
-    """Whose password a link sets, while it is good."""
+    """Return the user whose password a valid link sets, or None."""
     user_id = invitations.holder(ctx, secret)
     return None if user_id is None else ctx.db.maybe(store.BY_ID, user_id=user_id)
 

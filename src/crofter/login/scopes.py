@@ -1,4 +1,4 @@
-"""Scopes, and what they mean in sentences."""
+"""Scopes, and their descriptions in sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "events": ("See what has happened on your account", "Mark events as seen"),
     "maintenance": ("See planned maintenance", "Change planned maintenance"),
 }
-# What a person worries about, said when it is left out.
+# Concerns that the consent page addresses when the scope is absent.
 WORRIES = {
     "account": "billing, tickets, users",
     "computes": "instances and backups",
@@ -40,7 +40,7 @@ WORRIES = {
 
 
 class Line(Struct, frozen=True):
-    """One line of a consent page."""
+    """A line of a consent page."""
 
     resource: str
     sentence: str
@@ -48,7 +48,7 @@ class Line(Struct, frozen=True):
 
 
 def wanted(text: str) -> list[str]:
-    """The scopes that a client asks for, each resource once, in the server's order; ValueError names a strange one."""
+    """Return the requested scopes, each resource once, in the server's order; ValueError names an unknown scope."""
     asked = set(parse(text))
     if EVERYTHING in asked:
         return [EVERYTHING]
@@ -78,7 +78,7 @@ def lines(scopes: list[str]) -> list[Line]:
 
 
 def left_out(scopes: list[str]) -> list[str]:
-    """What the app will not see, in words."""
+    """Return descriptions of the data that the app will not see."""
     if scopes == [EVERYTHING]:
         return []
     held = {scope.partition(":")[0] for scope in scopes}

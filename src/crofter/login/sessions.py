@@ -1,4 +1,4 @@
-"""Who is signed in with which browser, and which browsers are trusted."""
+"""Sessions of signed-in users, and trusted browsers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def prolong(ctx: Context, session_id: int) -> bool:
 
 
 def end_one(ctx: Context, session_id: int) -> None:
-    """The console's tokens end with it."""
+    """End a session and the console's tokens of it."""
     ctx.db.delete(store.session, id=session_id)
 
 
@@ -73,7 +73,7 @@ def end_all(ctx: Context, user_id: int) -> None:
 
 
 def trust(ctx: Context, person: Person, user_agent: str) -> str:
-    """Remember a browser; what it is to show again."""
+    """Trust a browser and return the secret of its cookie."""
     secret = ctx.rng.hex(64)
     ctx.db.insert(
         device,

@@ -1,4 +1,4 @@
-"""Signing in: name and password, then a code where two factors are asked for; and signing out."""
+"""Sign-in with name, password and second factor; and sign-out."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ CROWDED = "Too many are trying to sign in with this name. Try again in {}, or ad
 _COUNTED_IN_MINUTES = 60
 PROOF_LIFE = 5 * MINUTE
 CONSOLE = "/console/"
-"""Where somebody goes who was on the way to nowhere else."""
+"""Default destination after a sign-in."""
 NOTICES = {
     "password": "Your password is set. Sign in with it.",
     "changed": "Your password is changed. Every other browser is signed out.",
 }
 _WITHIN = ("/oauth/authorize?", "/console/", "/login/change")
-"""Where a login may lead to. Anywhere else would let a stranger send people on to a page of theirs."""
+"""Allowed destinations after a sign-in. Others would be an open redirect."""
 
 
 class PasswordProof(Struct, frozen=True):
@@ -145,7 +145,7 @@ def _enter(
     remember: bool,
     anew: str | None = None,
 ) -> Response:
-    """All that happens when somebody comes in, or is sent away at the last step, in one transaction."""
+    """Complete the sign-in, or refuse it at the last step, in one transaction."""
 
     def change(ctx: Context) -> tuple[str, str | None] | None:
         code = request.field("tfa_code")

@@ -1,4 +1,4 @@
-"""What the login service remembers: sessions, codes, refresh tokens, failed attempts."""
+"""Storage of the login service: sessions, codes, refresh tokens, failed attempts."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ _PERSON = select(*(user.c[name] for name in Person.__struct_fields__)).join_from
 _OPEN = account.c.closed.is_(False) & account.c.suspended.is_(False)
 BY_USERNAME = query(_PERSON.where(user.c.username == bindparam("username"), _OPEN), Person)
 FOR_STAFF = query(_PERSON.where(user.c.username == bindparam("username"), account.c.closed.is_(False)), Person)
-"""By username, for operators, who also work on the users of suspended accounts."""
+"""Users by name, for operators, who also work on suspended accounts."""
 MOST_WITH_AN_ADDRESS = 5
-"""Users who are written to when somebody asks by e-mail address: one person may be a user of several accounts."""
+"""Maximum number of users mailed for a request by e-mail address: a person may be a user of several accounts."""
 BY_EMAIL = query(
     _PERSON.where(func.lower(user.c.email) == bindparam("email"), _OPEN)
     .order_by(user.c.id)
@@ -158,7 +158,7 @@ CLIENT = query(
 
 
 class Presented(Row):
-    """A code as it was made."""
+    """A stored authorization code."""
 
     id: int
     authorization_id: int
@@ -169,7 +169,7 @@ class Presented(Row):
 
 
 class Renewal(Row):
-    """A refresh token as it was made."""
+    """A stored refresh token."""
 
     id: int
     authorization_id: int
@@ -223,7 +223,7 @@ LIVE_SESSION = query(
 FORGET_TOKENS = query(
     delete(token).where(token.c.authorization_id == bindparam("family_id"), token.c.expiry <= bindparam("moment"))
 )
-# What a client may revoke: by an access token or by a refresh token of its own.
+# Lookup for revocation: by an access token or by a refresh token of the client.
 BY_ACCESS = query(
     select(token.c.authorization_id)
     .join_from(token, authorization, authorization.c.id == token.c.authorization_id)
@@ -278,7 +278,7 @@ def _forget(password_reset: Table, column: str) -> Query[Any]:
     return query(delete(password_reset).where(password_reset.c[column] < bindparam("before")))
 
 
-# A used code is remembered as long as its family lives: whoever shows it again has stolen it.
+# A used code is kept as long as its token family: a second use means theft.
 FORGET_MOMENTS = tuple(_forget(expiring, "expiry") for expiring in (refresh, link, device, authorization))
 FORGET_SESSIONS = _forget(session, "last_seen")
 FORGET_ATTEMPTS = _forget(attempt, "last")

@@ -1,4 +1,4 @@
-"""Families of tokens: one consent, its code, and every token that comes from it. Whatever is used twice ends them."""
+"""Token families: a consent, its code, and its tokens. A second use of a code or refresh token ends the family."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def allow(
     """
     ctx.db.lock_account(user.account_id)
     expiry = clock.text(ctx.now + CODE_LIFE)
-    # Every page load of the console asks; all of them belong to one family, which ends with the session.
+    # Every page load of the console requests a code; all belong to a single family, which ends with the session.
     session_id = user.id if clients.is_console(client) else None
     family = ctx.db.value(store.FAMILY_OF_SESSION, session_id=session_id) if session_id is not None else None
     if family is None:
@@ -112,13 +112,13 @@ def _unfit(
 ) -> Refusal | None:
     if shown.expiry <= ctx.moment:
         return Refusal("invalid_grant", "The code has expired.")
-    # RFC 6749, 4.1.3: what was named in the authorization request is named again. Whoever leaves it out
-    # may have been handed a code that was sent to another address.
+    # RFC 6749, 4.1.3: a redirect_uri of the authorization request must be repeated. A client that omits it may hold a
+    # code that was sent to another address.
     left_out = redirect_uri is None and not shown.redirect_uri
     if not left_out and redirect_uri != (shown.redirect_uri or client.redirect_uri):
         return Refusal("invalid_grant", "The redirect_uri is not the one that the code was sent to.")
     if shown.challenge is None:
-        # Somebody without a verifier began this: a client that has one did not.
+        # The request came without a code_challenge, so a client with a code_verifier did not send it.
         return Refusal("invalid_grant", "The code was asked for without a code_challenge.") if verifier else None
     if verifier is None:
         return Refusal("invalid_request", "code_verifier is required")
@@ -166,7 +166,7 @@ def _revoke(ctx: Context, family: TokenFamily) -> None:
     if family.session_id is None:
         ctx.db.delete(authorization, id=family.id)
         _record(ctx, family, "revoke_app", "/oauth/revoke")
-    else:  # whoever signs out of the console signs out of the browser
+    else:  # signing out of the console ends the browser's session
         sessions.end_one(ctx, family.session_id)
         _record(ctx, family, "sign_out", "/oauth/revoke")
 
@@ -199,7 +199,7 @@ def _issue(ctx: Context, client: Client, family: TokenFamily, granted: str, ends
         expiry=ends,
         used=False,
     )
-    if family.session_id is None:  # of the console the sign-in is on record already
+    if family.session_id is None:  # the sign-in of the console is already in the audit log
         _record(ctx, family, "issue_token", "/oauth/token")
     return Issued(access, refresh, granted, life // 1000)
 

@@ -1,4 +1,4 @@
-"""Who may use the sandbox API: programs on this machine, or whoever shows the key."""
+"""Access to the sandbox API: for programs on this machine, or with the key."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from crofter.config import Settings, is_loopback
 from crofter.errors import Forbidden, Unauthenticated
 
 _PROXIED = (b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"forwarded", b"via")
-"""What proxies add to a request."""
+"""Headers that proxies add to a request."""
 _OWN_PAGES = (b"same-origin", b"none")
-"""What a browser says of a request of our own page, and of an address that a person has typed."""
+"""Values of a browser for requests of our own pages, and of typed addresses."""
 _PORTS = {"http": 80, "https": 443}
 _KEY = b"x-sandbox-key"
 
 
 def check(settings: Settings, scope: Any, sent: dict[bytes, bytes]) -> None:
-    """Refuse who may not. A web page of anybody else's, open in a browser here, may never."""
+    """Refuse callers without permission, and every foreign web page."""
     if sent.get(b"sec-fetch-site", b"same-origin") not in _OWN_PAGES:
         raise Forbidden
     if settings.sandbox_key is None:
@@ -39,7 +39,9 @@ def _check_key(settings: Settings, sent: dict[bytes, bytes], key: str) -> None:
 
 
 def _is_allowed(settings: Settings, host: str) -> bool:
-    """Whether the server is called so. Else a page could give its own name our address, and reach us from a browser."""
+    """True if the server has this name. Otherwise a page could point its own name at our address and reach us through a
+    browser.
+    """
     name = _origin(f"http://{host}")
     if name is None:
         return False
@@ -49,17 +51,17 @@ def _is_allowed(settings: Settings, host: str) -> bool:
 
 
 def _same_site(origin: str, host: str) -> bool:
-    """Whether a page is our own. What is in front of us may have ended TLS, so the scheme tells nothing."""
+    """True if the page is our own. TLS may end at a proxy, so the scheme is ignored."""
     theirs, ours = _origin(origin), _origin(f"{origin.partition('://')[0]}://{host}")
     return theirs is not None and theirs == ours
 
 
 def _check_peer(scope: Any, sent: dict[bytes, bytes]) -> None:
-    """Whoever is on this machine may use it."""
+    """Refuse callers on other machines."""
     client = scope.get("client")
     if client is not None and not is_loopback(client[0]):
         raise Forbidden
-    # A proxy on this machine would bring everybody here who reaches the proxy.
+    # A proxy on this machine would give access to all its clients.
     if any(name in sent for name in _PROXIED):
         raise Forbidden
     host = _origin(f"{scope.get('scheme', 'http')}://{sent[b'host'].decode('latin-1')}") if sent.get(b"host") else None

@@ -24,7 +24,7 @@ from crofter.shapes import Body
 log = logging.getLogger("crofter")
 
 Route = tuple[type[Body] | type[bytes] | None, Callable[..., Any]]
-"""What a call takes: a shape, any object (``Body``), the bytes themselves, or nothing."""
+"""Body of a call: a shape, any object (``Body``), bytes, or none."""
 
 
 class SandboxApp:

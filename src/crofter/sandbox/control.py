@@ -1,4 +1,4 @@
-"""What the sandbox API does."""
+"""Functions of the sandbox API."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SandboxControl:
         self._reset()
 
     def _must_be_simulated(self, what: str) -> None:
-        """What puts the database back would forget machines that go on running."""
+        """Refuse if real machines exist: a restored database would lose track of running machines."""
         if self.runtime.hypervisor.real_time:
             raise Invalid(f"{what} is for simulated machines only: real ones would be forgotten, and run on")
 
@@ -145,7 +145,7 @@ class SandboxControl:
         return self._moved(moved)
 
     def _shift_sessions(self, milliseconds: int) -> None:
-        if milliseconds >= clock.SECOND:  # what a sandbox without a console never has to write
+        if milliseconds >= clock.SECOND:  # short shifts need no write for the console's sessions
             with self.runtime.database.write() as db:
                 shift_sessions(db, milliseconds)
 

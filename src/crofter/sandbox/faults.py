@@ -1,4 +1,4 @@
-"""The table of faults: calls that fail on request, and whatever the resources can make go wrong."""
+"""Table of faults: HTTP calls that fail, and the faults of resources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_METHOD = "No operation has this method. It must be *, or a method of the path
 
 
 class Held(msgspec.Struct):
-    """What is in force in the whole server. Faults of HTTP are of one process, and stand in its memory."""
+    """Active faults of the server. HTTP faults belong to a process and its memory."""
 
     last: int = 0
     faults: list[dict[str, Any]] = []
@@ -44,10 +44,10 @@ class Faults:
         self._left: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    # ---- what the sandbox API offers ---------------------------------------------------------------------------------
+    # calls for the sandbox API
 
     def add(self, raw: bytes) -> int:
-        """Start a fault; its number."""
+        """Start a fault and return its number."""
         name = read_object(raw).get("kind")
         if name is None:
             raise Invalid("kind is required", field="kind")
@@ -71,7 +71,7 @@ class Faults:
         return sorted(held + calls, key=lambda fault: int(fault["id"]))
 
     def clear(self) -> None:
-        """Undo all of them."""
+        """Remove all faults."""
         self.forget()
         for kind in self._kinds.values():
             if kind.clear is not None:
@@ -86,7 +86,7 @@ class Faults:
             self._left.clear()
 
     def in_memory(self) -> list[dict[str, Any]]:
-        """What this process keeps, and how much is left of each."""
+        """Return the faults of this process with their remaining counts."""
         with self._lock:
             return [
                 {"id": number, "fault": msgspec.to_builtins(fault), "left": self._left[number]}
@@ -148,7 +148,7 @@ def _held(stored: Any) -> Held:
 
 
 def _replaces(kind: FaultKind, body: dict[str, Any], fault: dict[str, Any]) -> bool:
-    """Whether a new fault makes an older one's line untrue: the same again, or its end."""
+    """True if a new fault replaces an older entry: the same again, or its end."""
     if fault["kind"] not in (kind.name, *kind.ends):
         return False
     names = [name for name in body if name in fault] if fault["kind"] in kind.ends else kind.same

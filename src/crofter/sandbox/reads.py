@@ -17,7 +17,7 @@ class UnderWay(Row):
     action: str
 
 
-# A disk is told of as a part of its instance: an image that something was made of is none.
+# A disk event names the disk as a part of its instance; an image created from a disk is not a part.
 _PART = event.c.secondary_url.startswith(event.c.entity_url.concat("/"))
 _ABOUT = query(
     select(operation.c.id, event.c.action)
@@ -35,7 +35,7 @@ _ABOUT = query(
 class Reads:
     def __init__(self, runtime: Runtime, time_travel: TimeTravel, driver: SimulatedHypervisor) -> None:
         self.on = False
-        """Whether reads are counted at all. Told here, since every read asks."""
+        """True if reads are counted. Cached here, since every read checks it."""
         self._runtime = runtime
         self._time_travel = time_travel
         self._driver = driver
@@ -51,7 +51,7 @@ class Reads:
         """An object was read. Whether an operation on it has come to its end with that."""
         url = "/v4/" + path.strip("/").partition("/")[2]
         ended: set[int] = set()
-        # What comes next on the object is shown by this read too, so that it counts for it.
+        # This read shows the next operation of the object too, so it counts for that one.
         while (enough := self._read_enough(url, account_id)) is not None and enough not in ended:
             self._time_travel.finish(enough)
             ended.add(enough)

@@ -1,4 +1,4 @@
-"""What a seed consists of, and what is wrong with one."""
+"""Contents of a seed, with its problems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SeedError(Exception):
 
 
 class SeedBody(Struct, frozen=True):
-    """What is sent in one call, and the line where it begins."""
+    """Body of a call, with its first line in the seed."""
 
     line: int
     resource: str

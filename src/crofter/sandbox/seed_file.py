@@ -11,7 +11,7 @@ from crofter.sandbox.seed import SeedAccount, SeedBody, SeedError
 from crofter.sandbox.shapes import NewAccount
 
 _PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float", "null")}
-"""What stands without quotes and is no text. A date is one: that is what JSON would send."""
+"""YAML types of unquoted scalars that are not strings. A date stays a string, as in JSON."""
 
 
 def read(file: str, resources: set[str]) -> list[SeedAccount]:

@@ -24,7 +24,7 @@ UNFINISHED = "seeding"
 
 
 def creations() -> dict[str, Endpoint]:
-    """What can be made without anything else in the path, by what its collection is called."""
+    """Return the creating endpoints without path parameters, by the name of their collection."""
     endpoints: dict[str, Endpoint] = {}
     for endpoint in ENDPOINTS:
         if endpoint.method == "POST" and endpoint.name.startswith("create_") and "{" not in endpoint.path:

@@ -1,4 +1,4 @@
-"""What is sent to the sandbox API."""
+"""Request bodies of the sandbox API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NewAccount(Body, forbid_unknown_fields=True):
     card: Literal["valid", "declined", "none"] = "valid"
     public_ips: Annotated[int, Meta(ge=1, le=100)] = 1
     password: Secret[Annotated[str, Meta(min_length=1, max_length=128)] | None] = None
-    """With which the user can sign in; without one, nobody can."""
+    """Password of the user; without one the user cannot sign in."""
 
 
 class NewToken(Body, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class SnapshotView(View):
 
 
 class HttpFault(Body):
-    """The next matching calls answer with this status."""
+    """Answers the next matching calls with this status."""
 
     kind: Literal["http"]
     status: Annotated[int, Meta(ge=200, le=599)]

@@ -29,7 +29,7 @@ SEEDED = ".seeded"
 
 
 class Aside(Struct, frozen=True):
-    """What is copied beside the rows."""
+    """Data saved besides the rows."""
 
     rng: Any
     faults: Any
@@ -81,9 +81,9 @@ class SandboxSnapshots:
             with self._runtime.database.write() as db:
                 aside = msgspec.convert(meta.get(db, _ASIDE), Aside)
                 db.delete(meta.meta, name=_ASIDE)
-                db.raw(f"DELETE FROM {worker.name}")  # who was at work then may be dead; who is, signs in again
+                db.raw(f"DELETE FROM {worker.name}")  # workers of the snapshot may be dead; live ones register again
                 timekeeping.put_back(self._runtime, db)
-            self._sign_in()  # now, since with a clock that stands the next claim may be long in coming
+            self._sign_in()  # register now: on a frozen clock the next claim may be far away
             self._runtime.rng.go_on(aside.rng)
             self._faults.take_up(aside.faults)
 

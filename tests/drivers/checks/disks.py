@@ -40,7 +40,7 @@ def a_disk_is_being_made_until_it_is_ready(case: DriverCase) -> None:
         assert case.driver.observe(ref).presence == "making"
         with pytest.raises(Refused):
             case.driver.ensure_size(ref, 5000, case.order())
-        order = case.order(action="disk_create")  # which has given up the first making
+        order = case.order(action="disk_create")  # cancels the first creation
     case.done(lambda: case.driver.ensure_disk(ref, DiskSpec(4000), IMAGE, order))
     seen = case.driver.observe(ref)
     assert (seen.presence, seen.size, seen.in_use) == ("ready", 4000, False)

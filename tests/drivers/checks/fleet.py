@@ -1,4 +1,4 @@
-"""Where things are put, and finding what nobody remembers having put there."""
+"""Placement of objects, and detection of orphans."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ LONGEST_PAUSE = 2.0
 
 
 class Joined:
-    """A console with somebody in front of it."""
+    """A console with a connected user."""
 
     def __init__(self, case: DriverCase, domain: DomainRef) -> None:
         self._case = case

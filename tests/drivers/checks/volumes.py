@@ -1,4 +1,4 @@
-"""Volumes: one machine at a time, whatever else is done to the volume meanwhile."""
+"""Volumes: attached to a single machine at a time, whatever else happens to the volume."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def a_volume_is_being_made_until_it_is_ready(case: DriverCase) -> None:
     ref, order = VolumeRef(case.region, case.number()), case.order(action="volume_create")
     assert case.driver.observe(ref).presence == "absent"
     begun = case.driver.ensure_volume(ref, 20, Empty(), order)
-    if not begun.done and not case.driver.real_time:  # a real host makes an empty one before anybody can look
+    if not begun.done and not case.driver.real_time:  # a real host creates an empty volume immediately
         assert case.driver.observe(ref).presence == "making"
         with pytest.raises(Refused):
             case.driver.ensure_attached(machine.domain, ref, case.order())

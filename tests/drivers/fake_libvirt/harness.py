@@ -65,7 +65,7 @@ class FakeHarness:
         return made
 
     def hold_jobs(self) -> None:
-        """From here on jobs go on only while somebody waits, so that none is over before a check has looked."""
+        """Let jobs proceed only while a caller waits, so that none ends before a check observes it."""
         self._time_passes.clear()
         self._held = True
 
@@ -95,7 +95,7 @@ class FakeHarness:
     @contextmanager
     def stalled(self, driver: Any, check: int) -> Iterator[Stalled]:
         with stalled(self.database, driver, check) as held:
-            self._drivers.remove(driver)  # nobody waits for its jobs
+            self._drivers.remove(driver)  # its jobs have no waiting caller
             self._time_passes.set()
             yield held
             self._time_passes.set()
@@ -156,7 +156,7 @@ def write_down(fleet: FakeFleet, database: Database, regions: Iterable[str]) -> 
 
 
 def filled(media: Path, images: Iterable[str] = ("debian12",)) -> Path:
-    """The operator's files, none of which anybody could boot."""
+    """Create the operator's files, which are not bootable."""
     for file in ("kernels/default/vmlinuz", "kernels/default/initrd.img", "helper/vmlinuz", "helper/initrd.img"):
         (media / file).parent.mkdir(parents=True, exist_ok=True)
         (media / file).write_bytes(f"not really {file}".encode())

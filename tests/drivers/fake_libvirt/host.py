@@ -1,4 +1,4 @@
-"""Hosts of the fake libvirt, and connections to them."""
+"""Hosts and connections of the fake libvirt."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _fleets = count(1)
 
 
 class FakeFleet:
-    """All hosts of a test. Addresses are never used twice: the driver keeps connections for as long as it lives."""
+    """All hosts of a test. Addresses are never reused: the driver keeps connections for its lifetime."""
 
     def __init__(self) -> None:
         self.number = next(_fleets)
         self.hosts: dict[str, FakeHost] = {}
         self.folders: dict[str, Folder] = {}
-        """By path. Hosts of a region have their volumes in the same one."""
+        """Folders by path. Hosts of a region share one."""
 
     def add(self, host: int) -> FakeHost:
         made = self.hosts[f"fake://{self.number}/{host}"] = FakeHost(self)
@@ -53,7 +53,7 @@ class FakeFleet:
 
 
 class Network:
-    """One that libvirt keeps, and stands for a bridge of the host."""
+    """A libvirt network over a bridge of the host."""
 
     def __init__(self, described: str) -> None:
         element = ElementTree.fromstring(described)
@@ -85,11 +85,11 @@ class FakeHost:
         self.filters: set[str] = set()
         self.networks: dict[str, Network] = {}
         self.calls: list[tuple[str, str]] = []
-        """What was asked of it: libvirt's name of the call, and the thing that it was about."""
+        """Calls so far: libvirt's name, and the object."""
         self.hooks: dict[str, Callable[[str], None]] = {}
-        """What a test does when a call arrives, before it is carried out: wait, or raise."""
+        """Functions that run before a call: they may wait or raise."""
         self.helper: Callable[[File, str], str] | None = None
-        """What the helper system does instead of its script, and answers."""
+        """Replacement for the script of the helper system."""
         self.halting_helpers: list[Literal["starting", "booting", "working"]] = []
         """When the next helper systems come to a halt: QEMU itself, what it runs, or when that has begun its script."""
 
@@ -192,7 +192,7 @@ class Connection:
         return DomainRef(self, made)
 
     def domainListGetStats(self, domains: list[DomainRef], *_: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
-        """A machine has computed for a second whenever somebody looks."""
+        """Return the statistics: each call adds a second of CPU time."""
         stats = []
         for ref in domains:
             domain = self.host.domains[ref.name()]

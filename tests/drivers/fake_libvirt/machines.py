@@ -1,4 +1,4 @@
-"""Machines of the fake libvirt, with guests that do at once what they are told."""
+"""Machines of the fake libvirt, with guests that obey immediately."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ SECOND = 10**9
 
 
 class FakeDomain:
-    """What a host knows under a name. A connection hands out references to it."""
+    """A machine by name. Connections return references to it."""
 
     def __init__(self, host: FakeHost, described: str) -> None:
         self.host = host
         self.described = described
         self.name = ElementTree.fromstring(described).findtext("name") or ""
         self.running: ElementTree.Element | None = None
-        """What the machine has now, while it is on."""
+        """Definition of the running machine."""
         self.now = (virt.VIR_DOMAIN_SHUTOFF, virt.VIR_DOMAIN_SHUTOFF_UNKNOWN)
         self.frozen = False
         self.deaf = False
-        """Whether the guest does not hear the power button."""
+        """True if the guest ignores the power button."""
         self.copying = virt.VIR_DOMAIN_JOB_NONE
         self.stays = False
-        """Whether a copy goes on until it is aborted."""
+        """True if a copy runs until it is aborted."""
         self.forgets = False
-        """Whether it cannot tell how its last copy has ended, since another one has begun."""
+        """True if the result of the last copy is unknown because another has begun."""
         self.processor = 0
         self.stats: dict[str, int] = {}
-        """What the host has counted besides."""
+        """Additional counters of the host."""
 
     def start(self, *, paused: bool = False) -> None:
         if self.running is not None:
@@ -58,7 +58,7 @@ class FakeDomain:
                 raise Fault("OPERATION_INVALID", "its network is not active")
 
     def tags(self) -> list[str]:
-        """Those of its cards, as long as it is on."""
+        """Return the tags of the cards of a running machine."""
         assert self.running is not None
         return [tag.get("id", "") for tag in self.running.iterfind("devices/interface/vlan/tag")]
 
@@ -204,7 +204,7 @@ class DomainRef:
     # ---- to another host --------------------------------------------------------------------------------------------
 
     def migrate3(self, there: Connection, parameters: dict[str, Any], flags: int) -> DomainRef:
-        """All of it in one call. Until it is over the machine waits on the other host, and nobody may look for it."""
+        """Migrate in a single call. The machine waits on the target until the end, and lookups are refused."""
         domain, target = self._on("migrate3"), there.host
         if domain.copying != virt.VIR_DOMAIN_JOB_NONE:
             raise Fault("OPERATION_INVALID", "another job is active")
@@ -241,7 +241,7 @@ class DomainRef:
         return DomainRef(there, coming)
 
     def _copied(self, domain: FakeDomain, coming: FakeDomain, parameters: dict[str, Any]) -> list[tuple[File, File]]:
-        """What is copied where. All that the other QEMU opens must be there before it starts."""
+        """Return the copied files. The files that the target's QEMU opens must exist before its start."""
         fleet, there = self._host.fleet, dict(coming.drives())
         chosen = parameters.get(virt.VIR_MIGRATE_PARAM_MIGRATE_DISKS, ())
         opened = [*there.values(), *(_text(coming, part) for part in ("os/kernel", "os/initrd"))]
@@ -264,7 +264,7 @@ def _text(domain: FakeDomain, part: str) -> str | None:
 
 
 def run_helper(host: FakeHost, described: str) -> None:
-    """What its script would do, as far as the driver can see it."""
+    """Apply the visible effects of the helper's script."""
     subject, script, answer = _disks_of_helper(host, described)
     text = script.content.rstrip(b"\0").decode()
     answer.content = (host.helper or work_on)(subject, text).encode()

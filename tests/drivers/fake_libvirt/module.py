@@ -45,7 +45,7 @@ class FakeModule(types.ModuleType):
 
 
 def binding() -> Any:
-    """The driver's binding. Nobody else finds the module of ours: tests of a missing libvirt miss it still."""
+    """Return the driver's binding to the fake. Tests without libvirt do not see the module."""
     try:
         return importlib.import_module(BINDING)
     except DriverError:

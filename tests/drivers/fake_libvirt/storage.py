@@ -17,16 +17,16 @@ CHUNK = 1 << 16
 
 
 class File(Struct):
-    """What is stored under a name."""
+    """A stored file."""
 
     capacity: int
     content: bytes = b""
     filesystem: int = 0
-    """Bytes that the file system on it takes up."""
+    """Bytes used by the file system."""
     cut: bool = False
-    """Whether it was made smaller than its file system."""
+    """True if the file is smaller than its file system."""
     building: bool = False
-    """While libvirt is still copying into it."""
+    """True while libvirt copies into the file."""
 
     def copy(self) -> File:
         return File(self.capacity, self.content, self.filesystem)

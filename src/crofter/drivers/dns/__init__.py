@@ -1,4 +1,4 @@
-"""Name servers: what every driver promises, the drivers, and copying a zone from somebody else's."""
+"""Name servers: the contract of drivers, the drivers, and the transfer of zones from foreign servers."""
 
 from crofter.drivers.dns.contract import NameServer, NotPublished, Zone
 from crofter.drivers.dns.simulated import SimulatedNameServer

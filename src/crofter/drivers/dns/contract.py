@@ -1,11 +1,14 @@
-"""What every driver of name servers promises.
+"""Contract of the drivers of name servers.
 
-- **The latest zone wins.** A zone with a lower serial than the one that was published changes nothing: whoever brings
-  it was slow. The same serial again is the same zone.
-- **Whole or not at all.** Nobody is ever served a part of a zone, whatever is killed at whatever moment.
-- **Told again is told.** Each call may be repeated, also after one that raised or never came back; what it began is
-  then completed.
-- **A name that is withdrawn is forgotten.** Its serial may begin anew with its next owner.
+- **The latest zone wins.** A zone with a lower serial than the published one changes nothing: its sender was slow. The
+same serial means the same zone.
+
+- **Complete or not at all.** A partial zone is never served, at any moment of any kill.
+
+- **Calls can be repeated.** This holds also after a call that raised or never returned; the repetition completes the
+work.
+
+- **A withdrawn name is forgotten.** Its next owner may begin with any serial.
 """
 
 from __future__ import annotations
@@ -16,11 +19,11 @@ from msgspec import Struct
 
 
 class NotPublished(Exception):
-    """The name servers do not know of it yet. Try again; the text is for whoever runs them."""
+    """The name servers do not serve the zone yet. Callers retry; the text is for the operator."""
 
 
 class Zone(Struct, frozen=True):
-    """A zone as it is to be served."""
+    """A zone to publish."""
 
     name: str
     """In lower case, without a dot at the end."""
@@ -30,7 +33,7 @@ class Zone(Struct, frozen=True):
     masters: tuple[str, ...] = ()
     """Addresses that the name servers copy the zone from."""
     transfers: tuple[str, ...] = ()
-    """Addresses that may copy the zone from them."""
+    """Addresses that may transfer the zone."""
 
 
 class NameServer(Protocol):
@@ -38,7 +41,7 @@ class NameServer(Protocol):
         """Serve the zone from now on, unless a later one is served already. Raises NotPublished."""
 
     def withdraw(self, name: str) -> None:
-        """Serve no zone of this name. Raises NotPublished."""
+        """Stop serving the zone. Raises NotPublished."""
 
     def published(self, name: str) -> Zone | None:
-        """What is served under a name; of the zones of a real server what its files say."""
+        """Return the published zone of a name; for a real server, according to its files."""

@@ -1,4 +1,4 @@
-"""Name servers that serve nobody: their zones are kept in a table, where tests and sandboxes can look at them."""
+"""Simulated name servers: zones are stored in a table, where tests and sandboxes can read them."""
 
 from __future__ import annotations
 

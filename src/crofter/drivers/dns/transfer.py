@@ -1,7 +1,7 @@
-"""Copying a zone from somebody else's name server (AXFR). That server is a stranger, and may be hostile.
+"""Zone transfer (AXFR) from a foreign name server, which may be hostile.
 
-It is connected to only where addresses.py allows it, once resolved and judged; there is a limit to the time it takes,
-to its bytes and to its records; and what it sends is read by dnspython, whose every complaint is a refusal here.
+The name is resolved and checked once, and only addresses that addresses.py allows are connected to. Time, bytes and
+records are limited. dnspython parses the reply, and each of its errors is a refusal here.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _places = threading.BoundedSemaphore(AT_ONCE)
 
 
 class NotCopied(Exception):
-    """The zone could not be copied. The text is for whoever asked for it."""
+    """Failure of a zone transfer. The text is for the caller."""
 
 
 class Crowded(Exception):
-    """As many copies as may be are under way. Try again in a moment."""
+    """The maximum number of transfers is running. Callers retry in a moment."""
 
 
 class Copied(Struct, frozen=True):
-    """One record of a stranger's zone."""
+    """A record of the foreign zone."""
 
     name: str
     """Without the zone's own; empty for the zone itself."""
@@ -62,7 +62,7 @@ class Copied(Struct, frozen=True):
 
 class CopiedZone(Struct, frozen=True):
     email: str
-    """Of whom to write to about it."""
+    """Mail address of the zone's contact."""
     refresh: int
     retry: int
     expire: int
@@ -114,7 +114,7 @@ def copy(asked: Server, zone: str) -> CopiedZone:
 
 
 class _Copy:
-    """One conversation with a server."""
+    """A connection to a foreign name server."""
 
     def __init__(self, asked: Server, zone: dns.name.Name) -> None:
         self._asked = asked
@@ -263,7 +263,7 @@ def _email(mailbox: dns.name.Name) -> str:
 
 
 def _resolved(host: str) -> Sequence[str]:
-    """The addresses of a name. Asked with a deadline of its own, which the system's way to ask does not have."""
+    """Return the addresses of a name. Uses a deadline, which the system's resolver does not offer."""
     addresses: list[str] = []
     for family in ("A", "AAAA"):
         try:

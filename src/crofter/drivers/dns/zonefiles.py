@@ -102,9 +102,9 @@ class ZoneFiles:
                     file.unlink(missing_ok=True)
                 else:
                     _write(file, zone.lines)
-                # After the zone, and with its serial: whoever reads it knows that the zone is there as well.
+                # Written after the zone and with its serial: a reader of this file can rely on the zone.
                 _write(piece, [f"# serial {zone.serial}", *self._configuration(zone, file)])
-            self._reload()  # also if all was written: whoever wrote it may have died then
+            self._reload()  # also if all files were current: their writer may have died before the reload
 
     def withdraw(self, name: str) -> None:
         with _complaining(name):
@@ -161,7 +161,7 @@ def commands(reload: str) -> list[list[str]]:
 
 
 def _run(words: list[str]) -> None:
-    """One command, with no shell and nothing of the server: no variables, no open files, no terminal."""
+    """Run a command without shell, inherited variables, open files or terminal."""
     try:
         ended = subprocess.run(
             words,

@@ -1,23 +1,26 @@
-"""What every hypervisor driver promises. ``tests/drivers/contract.py`` holds a driver to it.
+"""Contract of the hypervisor drivers, verified by ``tests/drivers/contract.py``.
 
-The server decides what should be; a driver makes it so, and tells what is. Four rules carry the rest:
+The server decides the wanted state; a driver establishes it and reports the actual state. Four rules hold for every
+verb:
 
-- **The same order is the same work.** A verb may be repeated, by another worker, from another process, after
-  a crash: work that was begun is not begun again, and work that was done is not done twice.
-- **Begin, then poll.** No verb waits. It begins the work and returns a Progress; the same call asks again.
-  A verb that needs what the same operation is still making has a Progress of nothing until that is done.
-- **A late worker is refused.** On each thing a driver remembers the operation it serves and the highest fence.
-  A lower fence of that operation is Stale, and so is an operation that another one has followed.
-- **Unknown is not off.** A host that does not answer makes verbs raise Unreachable and observations
-  ``unknown``.
+- **Same order, same work.** A verb may be repeated by another worker, from another process or after a crash: work is
+neither started nor done twice.
 
-A driver with real machines works in real time, whatever the service clock does. What it says remains is then an
-estimate, but ``percent`` never falls. What shows only inside a disk comes as a failure, with the disk as it was.
-Whether an order still holds is asked again at the last moment: a worker that stood still before it acted must not
-start a machine that was switched off meanwhile, nor replace bytes that others rely on by now.
+- **Begin, then poll.** No verb waits. It begins the work and returns a Progress; the same call polls it. A verb that
+needs the result of unfinished work of the same operation returns an empty Progress until that work is done.
 
-Refused is permanent, raised before anything was touched; a Progress with a failure is work that was begun and
-went wrong. Verbs must be called outside any transaction: a driver may keep its own tables in the same database.
+- **Late workers are refused.** A driver stores the operation and the highest fence for each object. A lower fence of
+that operation raises Stale, and so does an operation that another one has followed.
+
+- **Unknown is not off.** If a host does not answer, verbs raise Unreachable and observations return ``unknown``.
+
+A driver of real machines works in real time, whatever the service clock shows. The remaining time is then an estimate,
+but ``percent`` never decreases. A problem inside a disk is reported as a failure and leaves the disk unchanged. An
+order is checked again immediately before its effect: a delayed worker must not start a machine that was switched off
+meanwhile, nor replace bytes that others use.
+
+Refused is permanent and raised before any change; a Progress with a failure means work that began and failed. Call
+verbs outside transactions: a driver may keep its own tables in the same database.
 """
 
 from __future__ import annotations
@@ -71,7 +74,7 @@ class Order(Struct, frozen=True):
     fence: int
     """Grows whenever a worker claims the operation."""
     action: str
-    """What the owner sees it as: ``compute_reboot``."""
+    """Event action of the work: ``compute_reboot``."""
     until: int = 100
     """Percent of the operation that is done when this piece of work is: a hint, for a driver that can pace itself."""
 
@@ -81,16 +84,16 @@ class Order(Struct, frozen=True):
 
 
 class SerialPort(Protocol):
-    """The serial console of a machine, as bytes both ways. For any thread; neither side waits for the other.
+    """Serial console of a machine, as bytes in both directions. Thread-safe and non-blocking.
 
-    What nobody reads is bounded: the machine is made to wait, or its oldest bytes are lost, as on any serial port.
+    Unread output is bounded: the machine waits, or its oldest bytes are lost, as on any serial port.
     """
 
     def read(self) -> bytes | None:
-        """What the machine has written since, at most ``SERIAL_PIECE`` bytes; None once the connection has ended."""
+        """Return new output, at most ``SERIAL_PIECE`` bytes; None after the end of the connection."""
 
     def write(self, content: bytes) -> int:
-        """What is typed. How many bytes were taken: fewer, while the machine does not read."""
+        """Write input. Return the number of accepted bytes: fewer while the machine does not read."""
 
     def close(self) -> None:
         """Let go of it. The machine does not notice; may be repeated."""
@@ -100,7 +103,7 @@ class Hypervisor(Protocol):
     """A fleet of hosts that run virtual machines."""
 
     real_time: bool
-    """Whether any of its machines are real, so that neither they nor work on them stand still with the clock."""
+    """True if any machine is real and so continues while the clock is frozen."""
 
     def run_periodic_work(self) -> float:
         """Its own periodic work: notice what changed, take samples, clear up after processes that died.
@@ -130,13 +133,13 @@ class Hypervisor(Protocol):
         """
 
     def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
-        """The machine is on. One that runs already is left alone, whatever it was booted with.
+        """Power the machine on. A running machine is left alone, with any boot settings.
 
-        Refused where a disk or volume of its definition is missing, or in use elsewhere.
+        Refused if a disk or volume of its definition is missing or in use elsewhere.
         """
 
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
-        """The machine is off: the guest is asked, and has the power taken away after ``grace`` seconds."""
+        """Power the machine off: request a shutdown of the guest, and cut the power after ``grace`` seconds."""
 
     def ensure_moved(
         self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
@@ -180,7 +183,7 @@ class Hypervisor(Protocol):
         """
 
     def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef, order: Order) -> Progress:
-        """Nothing is left of it on any host, and work on it has stopped. A running machine loses its power.
+        """Remove all traces from all hosts and stop its work. A running machine loses its power.
 
         Refused for a disk or volume in use.
         """
@@ -198,13 +201,13 @@ class Hypervisor(Protocol):
     def observe(
         self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
     ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
-        """What is really there now. Never raises for a host that is away: it says ``unknown``."""
+        """Return the actual state. Never raises for an unreachable host: the state is ``unknown``."""
 
     def list(self, host: int | None = None) -> Inventory:
-        """All that is there, on one host or on all."""
+        """Return all objects on one host, or on all hosts."""
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        """What happened to machines by itself, oldest first. A hint to look soon; the sweeper is the guarantee."""
+        """Return unordered changes of machines, oldest first. A hint to look soon; the sweeper is the guarantee."""
 
     def statistics(self, ref: DomainRef) -> Usage:
         """Counters since the machine was switched on; nothing for one that is off."""
@@ -218,10 +221,11 @@ class Hypervisor(Protocol):
         """
 
     def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
-        """The serial console of a machine that is on: Refused otherwise, and Absent or Unreachable as ever.
+        """Open the serial console of a running machine. Raises Refused if it is off, and Absent or Unreachable as
+        usual.
 
-        ``notify`` is called, in any thread, when there is something to read, when more can be written, and at the end.
-        A host may serve one at a time: whoever comes later ends the connection of whoever came before.
+        ``notify`` is called, in any thread, when output arrives, when input is accepted again, and at the end. A host
+        may serve one connection at a time: a new connection ends the earlier one.
         """
 
     def prune(self, before: int) -> int:

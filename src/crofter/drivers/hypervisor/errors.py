@@ -1,11 +1,11 @@
-"""What a hypervisor answers instead of working.
+"""Errors of the hypervisor drivers.
 
 DriverError
-├── Refused            will not be done, however often it is asked; the text may be shown to the owner
+├── Refused            permanent, also after a retry; the text may be shown to the owner
 │   ├── Absent         ... because there is no such thing on that host
-│   └── Stale          ... because somebody else has taken the work over: drop it, report nothing
+│   └── Stale          ... because another worker has taken over: drop the work, report nothing
 ├── NotInstalled       the driver cannot be loaded on this machine
-└── Unreachable        nobody knows: ask again later, and start nothing elsewhere meanwhile
+└── Unreachable        state unknown: retry later, and start nothing elsewhere meanwhile
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Stale(Refused):
 
 
 class NotInstalled(DriverError, ImportError):
-    """A library that the driver needs is missing: also an ImportError, to those that load whatever can be loaded."""
+    """Missing library of the driver. Also an ImportError, for callers that load every available driver."""
 
 
 class Unreachable(DriverError):

@@ -43,7 +43,7 @@ Ref = DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
 
 
 class RegionalHypervisor:
-    """Sends each verb to the driver of the region. The number of a host tells its region, in both drivers."""
+    """Dispatches each verb to the driver of the region. The number of a host identifies its region, in both drivers."""
 
     real_time = True
 
@@ -157,7 +157,7 @@ class RegionalHypervisor:
         parts = []
         for driver in (self._simulated, self._real):
             seen = driver.list()
-            # Both keep their ledgers in the same tables: each is asked about its own hosts only.
+            # Both drivers use the same tables: each reports its own hosts only.
             mine = {name: tuple(ref for ref in getattr(seen, name) if self._at(ref) is driver) for name in _REFS}
             parts.append(Inventory(unreachable=seen.unreachable, **mine))
         first, second = parts
@@ -167,7 +167,7 @@ class RegionalHypervisor:
         )
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        return self._real.changes(after, limit)  # of both: they are written into one table
+        return self._real.changes(after, limit)  # covers both drivers, which write into one table
 
     def statistics(self, ref: DomainRef) -> Usage:
         return self._at(ref).statistics(ref)

@@ -1,4 +1,4 @@
-"""What a hypervisor tells: how far work has come, and what is really there. Times are server milliseconds."""
+"""Reports of a hypervisor: progress of work, and observed state. Times are server milliseconds."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class Progress(Struct, frozen=True):
     done: bool = True
     percent: int = 100
     remaining: float = 0.0
-    """Seconds of service time until it is worth asking again; infinite where nobody can tell."""
+    """Seconds of service time until the next useful poll; infinite if unknown."""
     rate: float | None = None
     """MB per second, where something is copied."""
     failure: str | None = None
-    """Why it will never be done."""
+    """Reason of a permanent failure."""
     reached: int | None = None
     """Percent of the whole operation beyond which it will not come, of work that fails on the way."""
     real_time: bool = False
-    """It goes on while the service clock stands, and ``remaining`` is an estimate."""
+    """True if the work continues while the service clock is frozen; ``remaining`` is then an estimate."""
 
 
 class ObservedDomain(Struct, frozen=True):
     ref: DomainRef
-    """Where it was found; a crash in the middle of a move may have made that another host than was asked."""
+    """Actual location; a crash during a move may differ from the requested host."""
     power: Power
     reason: Reason | None = None
     since: int | None = None
     spec: DomainSpec | None = None
     """For the next boot."""
     active: DomainSpec | None = None
-    """What it runs with."""
+    """Definition of the running machine."""
     resumes: bool = False
     """Off with its host, and will come on with it."""
     maintenance: bool = False
@@ -68,7 +68,7 @@ class ObservedDisk(Struct, frozen=True):
 
 
 class SavedDisk(Struct, frozen=True):
-    """One disk inside a backup."""
+    """A disk inside a backup."""
 
     disk: int
     size: int
@@ -91,7 +91,7 @@ class ObservedVolume(Struct, frozen=True):
     size: int = 0
     """GB."""
     user: int | None = None
-    """The machine that it is plugged into."""
+    """Machine that uses the volume."""
     content: str | None = None
     """A fingerprint of its bytes, from a driver that has one at hand."""
     busy: bool = False
@@ -101,7 +101,7 @@ class ObservedImage(Struct, frozen=True):
     ref: ImageRef
     presence: Presence
     size: int = 0
-    """MB that a disk needs to hold it."""
+    """Disk size in MB that the image needs."""
     content: str | None = None
     """A fingerprint of its bytes, from a driver that has one at hand."""
 
@@ -113,7 +113,7 @@ class Host(Struct, frozen=True):
 
 
 class Inventory(Struct, frozen=True):
-    """All that is really there, for the sweeper that looks for orphans."""
+    """Objects on hosts, for the sweeper that finds orphans."""
 
     domains: tuple[DomainRef, ...] = ()
     disks: tuple[DiskRef, ...] = ()
@@ -121,12 +121,12 @@ class Inventory(Struct, frozen=True):
     unreachable: tuple[int, ...] = ()
     """Hosts that did not answer: what should be there is missing from the lists, and not gone."""
     volumes: tuple[VolumeRef, ...] = ()
-    """Of every storage that answers, unless one host alone was asked."""
+    """Volumes of every reachable storage, unless the listing was for one host."""
     images: tuple[ImageRef, ...] = ()
 
 
 class Change(Struct, frozen=True):
-    """A machine went on or off, or its host into maintenance or back, and nobody had ordered it."""
+    """An unordered power change of a machine, or of its host's maintenance state."""
 
     number: int
     """Grows; the next question is for what came after it."""
@@ -137,12 +137,12 @@ class Change(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """What a machine used up between two moments."""
+    """Usage of a machine between two moments."""
 
     start: int
     stop: int
     cpu: int = 0
-    """Milliseconds of one processor."""
+    """Milliseconds of a single processor."""
     io: int = 0
     swap: int = 0
     """Blocks."""

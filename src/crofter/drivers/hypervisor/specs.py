@@ -1,4 +1,4 @@
-"""What a hypervisor is asked for: things by number, and how they should be."""
+"""Specifications for a hypervisor: objects by number, and their wanted state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CATALOGUE_ID = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def _from_catalogue(value: str) -> None:
-    # It becomes part of a file name on a host, so nothing that a tenant typed may pass for one.
+    # Part of a file name on a host: user input must never match.
     if not _CATALOGUE_ID.fullmatch(value):
         raise ValueError(f"not an id of the catalogue: {value!r}")
 
@@ -32,7 +32,7 @@ class Ref(Struct, frozen=True, order=True):
 
 
 class DomainRef(Ref, frozen=True):
-    """A virtual machine. Its id is the instance's."""
+    """A virtual machine. Its id is the id of the instance."""
 
     kind = "domain"
     prefix = "i-"
@@ -76,7 +76,7 @@ class ImageRef(Ref, frozen=True):
 
 
 class Device(Struct, frozen=True):
-    """What stands at a slot of the machine: a disk of its host, or a block storage volume."""
+    """A device at a slot of the machine: a disk of its host, or a block storage volume."""
 
     slot: Literal["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh"]
     disk: int | None = None
@@ -105,7 +105,7 @@ class DomainSpec(Struct, frozen=True):
     virt_mode: Literal["paravirt", "fullvirt"] = "paravirt"
     helpers: tuple[str, ...] = ()
     rescue: bool = False
-    """Boot the rescue system, with the devices beside it."""
+    """Boot the rescue system, with the devices attached."""
 
     def __post_init__(self) -> None:
         _from_catalogue(self.kernel)
@@ -120,7 +120,7 @@ class DomainSpec(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """What a packet filter lets through or drops. Without a protocol, ports or addresses it matches any."""
+    """A rule of a packet filter. Missing protocol, ports or addresses match any."""
 
     direction: Literal["inbound", "outbound"]
     action: Literal["ACCEPT", "DROP"]
@@ -144,7 +144,7 @@ class Network(Struct, frozen=True):
 
 
 class DiskSpec(Struct, frozen=True):
-    """A disk as it should be."""
+    """Wanted state of a disk."""
 
     size: int
     """MB."""
@@ -200,7 +200,7 @@ class FromUpload(Struct, frozen=True):
     file: str
     """Its path, where the server and the driver both read it."""
     size: int
-    """MB when it is unpacked."""
+    """Unpacked size in MB."""
     digest: str
     """SHA-256 of what was unpacked, in hexadecimal."""
 
@@ -209,7 +209,7 @@ ImageSource = FromDisk | FromUpload
 
 
 class Seed(Struct, frozen=True):
-    """What a deployment writes into a disk that nobody uses. None and empty leave things as they are."""
+    """Data that a deployment writes into an idle disk. None and empty values change nothing."""
 
     password: str | None = None
     keys: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What every mail driver promises."""
+"""Contract of the mail drivers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Mail(Struct, frozen=True):
-    """One message to one person, as plain text."""
+    """A plain-text message to a single recipient."""
 
     message_id: str
     """The same for every attempt, so that a mail that is sent twice is recognised as one."""

@@ -1,4 +1,4 @@
-"""Mails that are kept in a table and sent to nobody, for sandboxes and for servers without a mail server."""
+"""Outbox: mails stored in a table and not sent, for sandboxes and servers without a mail server."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Outbox:
             )
 
     def mails(self, limit: int = 1000) -> list[dict[str, object]]:
-        """What was sent, newest first."""
+        """Return the stored mails, newest first."""
         with self._database.read() as db:
             kept = db.all(_NEWEST, limit=limit)
         return [

@@ -1,12 +1,16 @@
-"""What every payment gateway promises.
+"""Contract of the payment gateways.
 
-- **The same key is the same charge.** However often it is asked for, money moves once.
-- **In doubt is not declined.** A gateway that did not answer raises InDoubt; what became of the charge is looked
-  up by its key, never assumed.
-- **What is called off stays off.** A charge that never arrived can be refused for ever, so that a request which was
-  stuck on its way does no harm when it arrives after all.
-- **A staged payment is paid once.** Staging moves nothing. Whoever executes it, and under whichever keys: once, by the
-  customer who staged it, and as much as was staged.
+- **Same key, same charge.** Money moves once, however often the charge is repeated.
+
+- **In doubt is not declined.** A gateway that did not answer raises InDoubt; the result of the charge is looked up by
+its key, never assumed.
+
+- **A cancelled charge stays cancelled.** A charge that never arrived can be refused for ever, so that a delayed request
+does no harm when it arrives later.
+
+- **A staged payment is paid once.** Staging moves nothing. It is executed once, under any keys, by the customer who
+staged it, with the staged amount.
+
 - **A card number goes in and never comes out.** The server keeps the gateway's token for it, and nothing else.
 """
 
@@ -18,7 +22,7 @@ from msgspec import Struct
 
 
 class InDoubt(Exception):
-    """Nobody knows whether the money moved. Look it up by its key."""
+    """Unknown result of a charge. Look the charge up by its key."""
 
 
 class Refused(Exception):
@@ -38,7 +42,7 @@ class Card(Struct, frozen=True):
 
 
 class KeptCard(Struct, frozen=True):
-    """What may be known of a card afterwards."""
+    """Data of a card that may be stored."""
 
     token: str
     card_type: str
@@ -54,7 +58,7 @@ class Staged(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a charge."""
+    """Result of a charge."""
 
     paid: bool
     reason: str | None = None
@@ -80,7 +84,7 @@ class Gateway(Protocol):
         """Take the money of a staged payment from the payer who approved it, once per key. Raises InDoubt."""
 
     def find(self, key: str) -> Outcome | None:
-        """What became of a charge; None if it never arrived. Raises InDoubt."""
+        """Return the result of a charge; None if it never arrived. Raises InDoubt."""
 
     def call_off(self, key: str) -> Outcome:
-        """What became of a charge; one that never arrived is refused from now on. Raises InDoubt."""
+        """Cancel a charge that never arrived, and return its result. Raises InDoubt."""

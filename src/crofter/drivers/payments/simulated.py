@@ -1,4 +1,4 @@
-"""A gateway that moves no money: some numbers are declined, and the next charges can be told to fail."""
+"""Simulated gateway that moves no money: some card numbers are declined, and the next charges can be made to fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BRANDS = (
     ("MasterCard", ((51, 55), (2221, 2720))),
     ("Visa", ((4, 4),)),
 )
-"""Who issues cards, and with which digits theirs begin: from, to."""
+"""Issuers of cards, with the range of their first digits."""
 
 charge = table(
     "simulated_charge",
@@ -118,10 +118,10 @@ class SimulatedGateway:
                         known = _Charge(key, paid)
                 return _outcome(known)
             except Duplicate:
-                continue  # somebody else asked for the same at the same time
+                continue  # a concurrent request inserted the same row
 
     def _claim(self, db: Session, payment_id: str, key: str, customer: str, cents: int) -> bool:
-        """Whether a staged payment is this charge's to take: nobody took it, and it was staged like this."""
+        """True if the charge may take the staged payment: not taken, and the same values."""
         kept = db.maybe(_STAGED, payment_id=payment_id)
         if kept != _Staged(customer, cents, None):
             return False
@@ -134,7 +134,7 @@ class SimulatedGateway:
         return times > 0
 
     def decline_next(self, customer: str, times: int) -> None:
-        """The next charges of this customer fail."""
+        """Decline the next charges of this customer."""
         with self._database.write() as db:
             if not db.update(decline, {"customer": customer}, times=times):
                 db.insert(decline, customer=customer, times=times)

@@ -12,7 +12,7 @@ from crofter.drivers.pictures import png
 from crofter.drivers.pictures.wire import Task, Unfit
 
 SIDE = 512
-"""What a picture is shrunk to if it would take too many bytes as PNG."""
+"""Side length to which a picture is reduced if its PNG would be too large."""
 
 _END_OF_JPEG = b"\xff\xd9"
 _END_OF_GIF = b"\x3b"
@@ -29,7 +29,7 @@ def warm_up() -> None:
 
 
 def perform(task: Task, content: bytes) -> bytes:
-    """What is wanted of a picture: that it can be decoded, or the picture as clean PNG. Raises Unfit."""
+    """Check that a picture can be decoded, or return the picture as clean PNG. Raises Unfit."""
     if not task.clean:
         _decoded(task, content, small=True)
         return b""
@@ -57,7 +57,7 @@ def _decoded(task: Task, content: bytes, *, small: bool = False) -> Image.Image:
             return opened if small else opened.copy()
     except Unfit:
         raise
-    except Exception as error:  # whatever a decoder stumbles over is the sender's doing
+    except Exception as error:  # any decoder error is caused by the input
         raise Unfit("The image cannot be decoded") from error
 
 
@@ -72,7 +72,7 @@ def _encoded(image: Image.Image) -> bytes:
 
 
 def _ends_where_it_ends(content: bytes, kind: str) -> bool:
-    """Whether nothing follows the picture: an archive or a program that is hidden behind one."""
+    """True if no data follows the picture, such as a hidden archive or program."""
     if kind == "PNG":
         chunks = list(png.chunks(content))
         return bool(chunks) and chunks[-1][0] == b"IEND" and chunks[-1][2] == len(content)
@@ -80,12 +80,12 @@ def _ends_where_it_ends(content: bytes, kind: str) -> bool:
 
 
 def _pure(content: bytes, most_pixels: int) -> bool:
-    """Whether a PNG that has been decoded holds the picture and nothing else."""
+    """True if a decoded PNG contains the picture and nothing else."""
     chunks = list(png.chunks(content))
     if not png.plain(content):
         return False
     inflating = zlib.decompressobj()
-    left = most_pixels * 8 + 65536  # as much as the biggest picture, at 16 bits for each of four colours, can take
+    left = most_pixels * 8 + 65536  # size of the largest picture with four channels of 16 bits
     packed = b"".join(body for name, body, _ in chunks if name == b"IDAT")
     size = len(inflating.decompress(packed, left))
     return inflating.eof and not inflating.unused_data and size == _size(chunks[0][1])

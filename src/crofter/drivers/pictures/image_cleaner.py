@@ -15,7 +15,7 @@ AT_ONCE = 2
 WAITING = 4
 """How many may wait for their turn. Unpacking is where a small request can cost much."""
 MAX_SECONDS = 20.0
-"""For one picture, whatever its process does with them."""
+"""Time limit in seconds for a picture."""
 UNDECODED = "The image cannot be decoded"
 _REASON = 200
 
@@ -24,20 +24,20 @@ _running = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Crowded(Exception):
-    """So many pictures are waiting already that this one should come back later."""
+    """Too many pictures are waiting. Callers retry later."""
 
 
 def cleaned(content: bytes, kind: Kind, *, most_pixels: int, most_bytes: int) -> bytes:
     """The picture as PNG with nothing else in it, or Unfit. A PNG that is a picture and nothing else stays as it is."""
     made = _decode(Task(kind, most_pixels, most_bytes, clean=True), content, most_bytes)
-    # Whoever takes over the decoder writes this, so it is looked at once more, without unpacking anything.
+    # A compromised decoder could have written this, so the result is checked again without unpacking.
     if not png.plain(made):
         raise Unfit(UNDECODED)
     return made
 
 
 def decodes(content: bytes, kind: Kind, *, most_pixels: int) -> bool:
-    """Whether this is a picture of that kind, and not too big a one."""
+    """True if the content is a picture of that kind within the size limit."""
     try:
         _decode(Task(kind, most_pixels), content, 0)
     except Unfit:
@@ -49,7 +49,7 @@ def _decode(task: Task, content: bytes, most: int) -> bytes:
     with _slot():
         answer = _run(encode_task(task, content), 1 + HEAD.size + max(most, _REASON))
     result = decode_answer(answer)
-    if result is None:  # it died of the picture, or took too long
+    if result is None:  # the process crashed or timed out
         raise Unfit(UNDECODED)
     return result
 
@@ -66,7 +66,7 @@ def _slot() -> Iterator[None]:
 
 
 def _run(question: bytes, most: int) -> bytes:
-    """What a new process answers, as far as that is no longer than it may be."""
+    """Return the output of a new process, up to the size limit."""
     process = confined.start(COMMAND)
     assert process.stdin is not None
     assert process.stdout is not None

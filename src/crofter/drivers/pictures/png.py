@@ -1,4 +1,4 @@
-"""What a PNG is made of, as far as one can tell without unpacking anything."""
+"""Structure of PNG files, checked without unpacking."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chunks(content: bytes) -> Iterator[tuple[bytes, bytes, int]]:
 
 
 def plain(content: bytes) -> bool:
-    """Whether there is nothing in it but what a picture needs, and nothing behind its end."""
+    """True if the file has only the chunks that a picture needs, and no data after its end."""
     parts = list(chunks(content))
     if not parts or parts[0][0] != b"IHDR" or any(name not in _NEEDED for name, _, _ in parts):
         return False

@@ -1,4 +1,4 @@
-"""What the server and the process for pictures say to each other."""
+"""Messages between the server and the picture process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Unfit(Exception):
 
 
 class Task(Struct, frozen=True):
-    """What is wanted of one picture."""
+    """Task for a picture."""
 
     kind: Kind
     most_pixels: int
     most_bytes: int = 0
     clean: bool = False
-    """Whether a clean PNG is wanted; otherwise only whether it can be decoded."""
+    """True to return a clean PNG; False to check decoding only."""
 
 
 def encode_task(task: Task, content: bytes) -> bytes:

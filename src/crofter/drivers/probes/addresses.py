@@ -1,4 +1,4 @@
-"""Which addresses may be looked at. Users write them, so every spelling is an attack until it is judged."""
+"""Addresses that monitoring may probe. Users write them, so each spelling is treated as an attack until checked."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ class Refused(ValueError):
 
 
 class Target(Struct, frozen=True):
-    """An address taken apart, once, so that nobody after this reads it differently."""
+    """A parsed address. Parsed once, so that all code reads the same values."""
 
     host: str
     port: int
     tls: bool = False
     path: str | None = None
-    """What to ask for; None where a connection is all that is wanted."""
+    """Path of the HTTP request; None for a plain connection."""
     literal: Address | None = None
     """The host, if it is an address and no name."""
 
     @property
     def authority(self) -> str:
-        """As a request names the host."""
+        """Return the value of the Host header."""
         host = f"[{self.host}]" if isinstance(self.literal, IPv6Address) else self.host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
@@ -152,5 +152,5 @@ def within(address: Address, several: Sequence[Network]) -> bool:
 
 
 def private(address: Address) -> bool:
-    """Whether an address is one of a private network, which only means something inside a region."""
+    """True if the address is private and so valid only inside a region."""
     return within(address, PRIVATE)

@@ -20,16 +20,16 @@ from crofter.drivers.probes.wire import HEAD, Answer, Ask, frame, length, read_a
 log = logging.getLogger("crofter")
 
 KEPT = 600.0
-"""Seconds that an answer waits to be collected: whoever asked may have died."""
+"""Seconds until an uncollected result is dropped: the caller may have died."""
 SLOW = 1.0
-"""An answer that took longer than this may be used again where asking again would take as long."""
+"""Results that took longer than this may be reused where a repetition would take as long."""
 FRESH = 10.0
 
 Question = tuple[str, str, str | None]
 
 
 class ProbeClient:
-    """One probe process, started when it is first needed and again whenever it has gone."""
+    """Client of the probe process. Starts the process on demand and after its end."""
 
     def __init__(self, *certificates: str) -> None:
         """``certificates``: files with those of authorities that are trusted besides the system's."""
@@ -38,16 +38,16 @@ class ProbeClient:
         self._news = threading.Condition()
         self._process: subprocess.Popen[bytes] | None = None
         self._asked: dict[int, tuple[str, Question]] = {}
-        """Asks under way, and what each is about."""
+        """Probes in progress with their topics."""
         self._answers: dict[int, tuple[float, Answer]] = {}
         self._slow: dict[Question, tuple[float, Answer]] = {}
         self.name = f"{os.getpid()}-{time.monotonic_ns()}"
-        """Numbers of asks mean something to the client that gave them, and to no other."""
+        """Prefix of probe ids: ids are valid for this client only."""
 
-    # ---- asking -----------------------------------------------------------------------------------------------------
+    # requests
 
     def ask(self, asks: Sequence[tuple[str, Ask]]) -> list[int]:
-        """Send asks, each with a word for what it is about; their numbers, in that order."""
+        """Send probes, each with a topic, and return their ids in order."""
         with self._news:
             pipe = self._pipe()
             self._forget_old()
@@ -57,30 +57,30 @@ class ProbeClient:
             pipe.write(b"".join(frame(ask) for _, ask in numbered))
             pipe.flush()
         except OSError:
-            log.warning("the probe process is gone")  # and its reader has told so already, or is about to
+            log.warning("the probe process is gone")  # the reader has reported the loss, or is about to
         return [ask.id for _, ask in numbered]
 
     @property
     def process_id(self) -> int | None:
-        """Of the probe process, while there is one."""
+        """Return the pid of the probe process, or None."""
         process = self._process
         return None if process is None else process.pid
 
     def busy(self) -> set[str]:
-        """What is being looked at just now."""
+        """Return the topics of the probes in progress."""
         with self._news:
             return {subject for subject, _ in self._asked.values()}
 
     def recent(self, ask: Ask) -> Answer | None:
-        """What was seen a few seconds ago, if it took long to see: for a server whose clock is being moved."""
+        """Return a slow result of the last few seconds: for a server whose clock is being advanced."""
         with self._news:
             at, answer = self._slow.get(_question(ask), (0.0, None))
             return answer if at and time.monotonic() - at < FRESH else None
 
     def collect(self, ids: Collection[int], timeout: float) -> tuple[dict[int, Answer], list[int]]:
-        """The answers to these asks that are there within ``timeout`` seconds, and the asks still under way.
+        """Return the results that arrive within ``timeout`` seconds, and the ids still in progress.
 
-        An ask in neither was lost with its process.
+        A probe in neither was lost with its process.
         """
         with self._news:
             self._news.wait_for(lambda: not any(ask_id in self._asked for ask_id in ids), timeout=timeout)
@@ -88,7 +88,7 @@ class ProbeClient:
             return answers, [ask_id for ask_id in ids if ask_id in self._asked]
 
     def forget(self) -> None:
-        """All that was asked and seen: who asked is no more."""
+        """Drop all probes and results: their caller has ended."""
         with self._news:
             self._answers.clear()
             self._slow.clear()
@@ -106,7 +106,8 @@ class ProbeClient:
     def _pipe(self) -> IO[bytes]:
         process = self._process
         if process is None or process.poll() is not None:
-            self._lose()  # its reader may not have told yet, and must not take what the next one is asked
+            # the reader may not have reported the loss yet, and must not consume the probes of the next process
+            self._lose()
             process = self._process = confined.start(self._command)
             atexit.register(self.close)
             threading.Thread(target=self._hear, args=(process,), name="probe answers", daemon=True).start()
@@ -129,7 +130,7 @@ class ProbeClient:
                 self._lose()
 
     def _lose(self) -> None:
-        """What was under way will never be answered."""
+        """Drop the probes in progress: no results will arrive."""
         self._asked.clear()
         self._news.notify_all()
 

@@ -1,4 +1,4 @@
-"""One look at a service: resolve once, judge every answer, connect to what was judged, follow nothing."""
+"""Probe of a service: resolve once, check every address, connect to a checked address, follow no redirects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def probe(ask: Ask, *, resolver: Resolve = resolve, connect: Connect = asy
 
 
 async def _attempt(ask: Ask, resolver: Resolve, connect: Connect) -> tuple[bool, str, bool]:
-    """Whether it is up, why not, and whether another attempt is pointless."""
+    """Return whether the service is up, the reason if not, and whether a retry is pointless."""
     try:
         allowed = networks(ask.allowed)
         target = parse(ask.kind, ask.address, local=any(network in allowed for network in LOOPBACK))
@@ -59,7 +59,7 @@ async def _attempt(ask: Ask, resolver: Resolve, connect: Connect) -> tuple[bool,
     except Refused as error:
         return False, f"it must not be looked at: {error}", True
     except TimeoutError:
-        return False, "it did not answer in time", True  # it has had all the time it was to have
+        return False, "it did not answer in time", True  # the time limit is used up
     except Down as error:
         return False, str(error), False
     except ssl.SSLCertVerificationError:
@@ -139,7 +139,7 @@ async def _read(reader: asyncio.StreamReader, body: str | None) -> str:
                 return status
         if not piece:
             break
-    if piece and not blank:  # a head without an end, whatever it begins with
+    if piece and not blank:  # an incomplete head
         raise Down("it did not answer in HTTP")
     raise Down("the expected text is not in its answer")
 

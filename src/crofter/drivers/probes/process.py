@@ -1,4 +1,4 @@
-"""The probe process: told what to look at, tells what it saw. Has no database, no keys and no settings."""
+"""Probe process: receives probes and sends results. It has no database, keys or settings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ AT_ONCE = 1000
 GROUP_AT_ONCE = 8
 LOOKUPS = 64
 GROUP_LOOKUPS = 4
-"""A name server that never answers keeps a thread for long, and a thread cannot be told to stop."""
+"""Lookups per group. A silent name server blocks a thread, and threads cannot be cancelled."""
 OPEN_FILES = 4096
 
 
 class ConcurrencyLimit:
-    """So many at once in all, and so many of each group."""
+    """Limit of concurrent probes, in total and per group."""
 
     def __init__(self, total: int, each: int) -> None:
         self._total = asyncio.Semaphore(total)
@@ -65,7 +65,7 @@ class ConcurrencyLimit:
 
 
 class ProbeServer:
-    """Answers what it is asked, each as soon as it is known, in no particular order."""
+    """Server that sends each result as soon as it is known, in no particular order."""
 
     def __init__(self, output: int) -> None:
         self._output = output
@@ -86,16 +86,16 @@ class ProbeServer:
         async with self._probes.held(ask.group):
             try:
                 answer = await probe(ask, resolver=resolve)
-            except Exception as error:  # a mistake of ours; whoever asked must not wait for ever
+            except Exception as error:  # a defect of ours; the caller must not wait for ever
                 answer = Answer(ask.id, False, f"it could not be looked at ({type(error).__name__})")
-        os.write(self._output, frame(answer))  # shorter than a pipe's atomic size, and somebody always reads
+        os.write(self._output, frame(answer))  # shorter than the atomic size of a pipe, which is always being read
 
     async def _resolve(self, group: int, host: str, port: int) -> Sequence[str]:
         await self._lookups.acquire(group)
         lookup = asyncio.wrap_future(self._threads.submit(_addresses, host, port))
 
         def finished(done: asyncio.Future[Sequence[str]]) -> None:
-            done.exception()  # looked at, in case that nobody waits for it any more
+            done.exception()  # retrieved in case no task awaits it any more
             self._lookups.release(group)
 
         lookup.add_done_callback(finished)
@@ -115,7 +115,7 @@ def confine(certificates: Sequence[str] = ()) -> None:
 
 
 async def serve(source: int, output: int) -> None:
-    """Until nobody is there to ask."""
+    """Serve until the input is closed."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb"))
@@ -128,7 +128,7 @@ async def serve(source: int, output: int) -> None:
 
 def main() -> None:
     source, output = os.dup(0), os.dup(1)
-    os.dup2(2, 1)  # whatever prints must not speak in between
+    os.dup2(2, 1)  # other prints must not corrupt the stream
     confine(sys.argv[1:])
     asyncio.run(serve(source, output))
     os._exit(0)  # lookups that hang must not keep it

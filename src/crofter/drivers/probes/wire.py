@@ -1,4 +1,4 @@
-"""What the server and the probe process say to each other: frames of JSON with their length before them."""
+"""Messages between the server and the probe process: JSON frames with a length prefix."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HEAD = struct.Struct(">I")
 
 
 class Ask(Struct, frozen=True):
-    """One look at one service."""
+    """A probe of a service."""
 
     id: int
     group: int
-    """Those of one group share a few places, so that no group can take them all."""
+    """Group of the probe. Each group has few slots, so that none can take them all."""
     kind: Kind
     address: str
     timeout: float

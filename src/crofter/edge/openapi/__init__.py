@@ -37,7 +37,7 @@ The price is the change of what the account pays, in US dollars."""
 
 
 ADDRESS = "http://127.0.0.1:8420"
-"""Where a server is unless it is told otherwise."""
+"""Default address of a server."""
 
 
 def render(endpoints: Sequence[Endpoint], address: str = ADDRESS) -> str:
@@ -78,7 +78,7 @@ def document(endpoints: Sequence[Endpoint], version: str, address: str = ADDRESS
 
 
 def _by_tag(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
-    """Each tag with the first words of its modules."""
+    """Return the tags, each described by the first words of its modules."""
     modules = sorted({(endpoint.tag, endpoint.handler.__module__) for endpoint in endpoints})
     described: dict[str, list[str]] = {}
     for tag, module in modules:

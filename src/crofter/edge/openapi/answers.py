@@ -1,4 +1,4 @@
-"""What is sent and what comes back: bodies, answers, refusals, and the headers that they carry."""
+"""Bodies, responses, errors and their headers in the interface description."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def request_body(endpoint: Endpoint, schemas: Schemas) -> Schema | None:
 
 
 def _sent(endpoint: Endpoint, schema: Schema, schemas: Schemas) -> Any:
-    """What was sent when the operation was recorded, or else a body that is made up."""
+    """Return the recorded body of the operation, or a generated example."""
     return recorded(endpoint.name).request or example(schema, schemas.components)
 
 
@@ -180,7 +180,7 @@ def _content(
 
 
 def _stores_for(other: Endpoint, endpoint: Endpoint) -> bool:
-    """Whether what ``one`` shows is what was uploaded to ``other``, as the thumbnail of an OAuth client is."""
+    """True if ``endpoint`` returns the file uploaded to ``other``, such as the thumbnail of an OAuth client."""
     return other.path == endpoint.path and other.upload is not None
 
 

@@ -130,7 +130,7 @@ def curl(document: dict[str, Any], method: str, path: str, version: str) -> str:
 
 
 def _sent(kind: str, content: dict[str, Any], document: dict[str, Any]) -> list[str]:
-    """What gives curl a body."""
+    """Return the curl options for a body."""
     if kind.startswith("multipart/"):
         return ["-F file=@file"]
     if kind != "application/json":

@@ -1,4 +1,4 @@
-"""What ``X-Filter`` may say about each collection, as schemas."""
+"""Schemas of ``X-Filter`` for each collection."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _example(fields: dict[str, Schema]) -> dict[str, Any]:
 
 
 def _kind(schema: Schema) -> str:
-    """Which sort of conditions a field takes."""
+    """Return the kind of conditions that a field accepts."""
     if "array" in types_of(schema):
         return _kind(schema["items"])
     if schema.get("format") == MOMENT["format"]:

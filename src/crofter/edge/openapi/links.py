@@ -24,10 +24,10 @@ def camel(name: str) -> str:
 
 
 def links_from(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
-    """Links to what can be done with the object that an answer holds.
+    """Return links to the operations on the object of a response.
 
-    They lead from a POST, or from a collection that nobody can add to, to every operation whose path goes on with one
-    more part, where a field of the answer is that part.
+    Links lead from a POST, or from a read-only collection, to each operation whose path has one more part, where a
+    field of the response supplies that part.
     """
     item = _item(endpoint, endpoints)
     if item is None:

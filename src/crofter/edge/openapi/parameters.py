@@ -1,4 +1,4 @@
-"""What a request says outside its body: parts of the path, the query, and headers."""
+"""Parameters of requests: path, query and headers."""
 
 from __future__ import annotations
 

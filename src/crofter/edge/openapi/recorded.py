@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("recorded.json")
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """One operation, done with success. ``request`` and ``answer`` are JSON; what is of another kind is left out."""
+    """A recorded successful call. ``request`` and ``answer`` are JSON; other content types are left out."""
 
     parts: dict[str, Any] = {}
     request: Any = msgspec.UNSET
@@ -25,5 +25,5 @@ def _all() -> dict[str, Recorded]:
 
 
 def recorded(operation: str) -> Recorded:
-    """What is known of an operation; nothing, if it is new or not of this server."""
+    """Return the recording of an operation; empty for a new or foreign operation."""
     return _all().get(operation, Recorded())

@@ -90,7 +90,7 @@ def _shapes(endpoint: Endpoint) -> Iterator[Any]:
 
 
 def _names(components: dict[str, Schema]) -> dict[str, str]:
-    """What each component is called: its class, after its package where two share one."""
+    """Return the name of each component: its class, prefixed by its package if the name is not unique."""
     names = {key: _name(schema.get("title", key)) for key, schema in components.items()}
     often = Counter(names.values())
     return {key: name if often[name] == 1 else _package(key) + name for key, name in names.items()}
@@ -114,7 +114,7 @@ def _renamed(text: str, names: dict[str, str]) -> str:
 
 
 def tidy(schema: Schema) -> Schema:
-    """One schema and all inside it, in the form that generators and people read best."""
+    """Return the schema with its nested schemas in the form that generators and people read best."""
     made = {key: value for key, value in schema.items() if key != "title"}
     for key in ("items", "additionalProperties"):
         if isinstance(made.get(key), dict):
@@ -210,7 +210,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def _optional_may_be_null(body: Schema) -> None:
-    """A caller may send null for what it leaves out; ``x-null-omits`` tells such a null from one that is stored."""
+    """Allow null for optional fields; ``x-null-omits`` marks a null that is not stored."""
     for name, field in body.get("properties", {}).items():
         if name not in body.get("required", ()) and not nullable(field):
             body["properties"][name] = {**or_null(field), "x-null-omits": True}

@@ -1,6 +1,7 @@
-"""What fields and parts of paths are, where their types do not say it themselves.
+"""Descriptions of fields and path parameters that their types lack.
 
-A description in the type comes first. Then what is said here of a field of one schema, then of all fields of a name.
+A description in the type comes first, then the description for a field of one schema, then the description for all
+fields of a name.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 from crofter.edge.openapi.field_words import FIELDS, OF_SCHEMA, SCHEMAS
 
 ID_WORDS = "Identifies the object."
-"""What the type of every id says, which is too little where an id is of another object."""
+"""Description in the type of every id, which is too general for the id of another object."""
 
 PARTS = {
     "address": "An IP address.",
@@ -29,7 +30,7 @@ PARTS = {
 
 
 def part_words(name: str) -> str:
-    """What a part of a path is: ``Identifies the payment method.`` of ``payment_method_id``."""
+    """Return the description of a path parameter: ``Identifies the payment method.`` for ``payment_method_id``."""
     words = name.removesuffix("_id").replace("_", " ")
     return PARTS.get(name) or (f"Identifies the {words}." if name.endswith("_id") else f"The {words}.")
 

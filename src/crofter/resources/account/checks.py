@@ -1,4 +1,4 @@
-"""Whether contact data can be what it says: each check gives the reason why not, or nothing."""
+"""Checks of contact data: each returns the problem, or None."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-# What knows the world's taxes is slow to import, and seldom asked. The table of countries is small, and read once.
+# Tax libraries are slow to import and rarely needed. The table of countries is small and read once.
 
 _ZIP = re.compile(r"[A-Za-z0-9 -]*")
 _PHONE = re.compile(r"[0-9+() ./x#-]*")
@@ -23,15 +23,15 @@ class Countries(Struct, frozen=True):
     """The facts in ``countries.json``, which ``tools/countries.py`` writes."""
 
     sources: dict[str, str]
-    """Where they are from, and under which terms."""
+    """Sources of the data, with their licences."""
     countries: str
     """Two letters each."""
     states: dict[str, str]
-    """Of countries that name them by two letters."""
+    """Two-letter codes of states, by country."""
     postal_codes: dict[str, str]
-    """As regular expressions."""
+    """Regular expressions by country."""
     calling_codes: str
-    """What follows the plus of an international telephone number."""
+    """Digits that may follow the plus of an international telephone number."""
 
 
 @cache
@@ -67,7 +67,7 @@ def check_zip(value: str) -> str | None:
     return None
 
 
-# ---- what depends on the country ------------------------------------------------------------------------------------
+# checks that depend on the country
 
 
 def phone_complaint(phone: str, country: str) -> str | None:
@@ -105,4 +105,4 @@ def zip_complaint(zip_code: str, country: str) -> str | None:
 
 
 OF_A_COUNTRY = {"phone": phone_complaint, "state": state_complaint, "tax_id": tax_complaint, "zip": zip_complaint}
-"""What can only be judged with the country, by field. Nothing is always right."""
+"""Checks by field that need the country. Empty values always pass."""

@@ -1,4 +1,4 @@
-"""What an account says of itself, and its settings."""
+"""Rules of the account's data and settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crofter.shapes import given
 
 
 def complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterator[Reason]:
-    """What only makes sense together: a state, a postal code, a telephone and a tax id are of a country."""
+    """Return problems across fields: state, postal code, telephone and tax id depend on the country."""
     if "country" in wrong:
         return
     country = str(sent.get("country", store.by_id(ctx.db, ctx.account_id).country)).upper()

@@ -40,7 +40,7 @@ class AccountUpdate(Body):
 
 
 class SettingsView(View):
-    """What holds for the whole account."""
+    """Settings of the whole account."""
 
     backups_enabled: bool
     longview_subscription: str | None

@@ -8,7 +8,7 @@ from crofter.db.sql import Column, Integer, Text, bindparam, false, select, true
 from crofter.kinds import Entity
 
 ENTITY = Entity("account", None, None, "/v4/account")
-"""The caller's account, as its events speak of it."""
+"""Event entity of the caller's account."""
 
 account = table(
     "account",
@@ -29,7 +29,7 @@ account = table(
     Column("tax_id", Text, nullable=False, server_default=""),
     Column("active_since", Moment, nullable=False),
     Column("closed", Flag, nullable=False),
-    Column("suspended", Flag, nullable=False, server_default=false()),  # by the staff: nobody of it gets in
+    Column("suspended", Flag, nullable=False, server_default=false()),  # set by the operator: all its users are refused
     Column("managed", Flag, nullable=False),
     Column("public_ips", Integer, nullable=False),
     # Settings of the account.
@@ -82,7 +82,7 @@ def by_euuid(db: Session, euuid: str) -> Account | None:
 
 
 def billing_address(account: Account) -> dict[str, str]:
-    """What an invoice says of the account, as it was when the invoice was made."""
+    """Return the address for an invoice, as of the moment of the invoice."""
     names = (
         "company",
         "first_name",
@@ -108,7 +108,7 @@ def is_managed(db: Session, account_id: int) -> bool:
 
 
 def network_helper(ctx: Context) -> bool:
-    """Whether new profiles set up the guest's network unless they say otherwise."""
+    """True if new configuration profiles set up the guest's network by default."""
     return bool(ctx.db.value(_NETWORK_HELPER, account_id=ctx.account_id))
 
 

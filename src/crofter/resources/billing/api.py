@@ -44,7 +44,7 @@ def list_invoices(ctx: Context, listing: Listing) -> Page[InvoiceView]:
 
 @endpoint("GET /v4/account/invoices/{invoice_id}", scope="account:read_only", grant="account:read_only")
 def view_invoice(ctx: Context, invoice: TheInvoice) -> InvoiceView:
-    """View one invoice."""
+    """View an invoice."""
     return invoice.view()
 
 
@@ -125,7 +125,7 @@ def create_payment_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWr
 
 @endpoint("GET /v4/account/payment-methods/{payment_method_id}", scope="account:read_only", grant="account:read_only")
 def view_payment_method(ctx: Context, method: TheMethod) -> PaymentMethodView:
-    """View one payment method."""
+    """View a payment method."""
     return rules.view(method)
 
 
@@ -143,7 +143,7 @@ def delete_payment_method(ctx: Context, method: TheMethod) -> None:
     grant="account:read_write",
 )
 def make_payment_method_default(ctx: Context, method: TheMethod) -> None:
-    """Charge this payment method from now on."""
+    """Make a payment method the default."""
     rules.make_default(ctx, method)
 
 
@@ -169,7 +169,7 @@ def create_payment(ctx: Context, body: PaymentCreate, key: Key = None) -> TwoPha
 
 @endpoint("GET /v4/account/payments/{payment_id}", scope="account:read_only", grant="account:read_only")
 def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
-    """View one payment."""
+    """View a payment."""
     return payment.view()
 
 

@@ -1,4 +1,4 @@
-"""What things have cost this month so far, and will have cost at its end if nothing changes."""
+"""Cost of objects in the current month, and forecast to its end without changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crofter.resources.billing.usage_sql import OF_INSTANCES
 
 
 class Spending(Struct, frozen=True):
-    """What one meter comes to this month, in micro-dollars."""
+    """Cost of a meter in this month, in micro-dollars."""
 
     meter: Meter
     so_far: int
@@ -27,7 +27,7 @@ class Spending(Struct, frozen=True):
 
 
 class MonthCost(Struct, frozen=True):
-    """What one object costs this month: in dollars, with a forecast."""
+    """Cost of an object in this month, in dollars, with a forecast."""
 
     start: str
     forecast: float
@@ -38,7 +38,7 @@ class MonthCost(Struct, frozen=True):
 
 
 def of_instances(ctx: Context, instance_ids: Sequence[int]) -> dict[int, MonthCost]:
-    """What each of some instances costs, by its id."""
+    """Return the cost of the instances by id."""
     first = usage.month_start(ctx.now)
     spendings_of: dict[int, list[Spending]] = {instance_id: [] for instance_id in instance_ids}
     for spending in _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, instance_ids, first)):
@@ -79,7 +79,7 @@ def of_account(ctx: Context) -> AccountCost:
 
 
 def _at(ctx: Context, steps: MonthSteps | None) -> _Month | None:
-    """What was worked out for the whole hour, at this moment of it."""
+    """Return the values at this moment from the sums of the hour."""
     if steps is None:
         return None
     services = {what: _Total(group.so_far.at(ctx.now), group.by_the_end) for what, group in steps.services.items()}
@@ -138,7 +138,7 @@ def _item(spending: Spending) -> CostItem:
 
 
 class _Total:
-    """What a group comes to, in micro-dollars; each line in whole cents before it is added."""
+    """Total of a group in micro-dollars; each line is rounded to cents before it is added."""
 
     def __init__(self, so_far: int = 0, by_the_end: int = 0) -> None:
         self.so_far = so_far
@@ -150,7 +150,7 @@ class _Total:
 
 
 class _Month(Struct, frozen=True):
-    """What a month costs by service and by tag, and the price of all that runs."""
+    """Cost of a month by service and by tag, and the price of running meters."""
 
     services: dict[str, _Total]
     tags: dict[str | None, _Total]

@@ -1,4 +1,4 @@
-"""Invoices as files: a PDF that is the same to the last byte whenever it is asked for, and a CSV."""
+"""Invoices as files: a PDF with reproducible bytes, and a CSV."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def csv(items: list[StoredInvoiceItem]) -> bytes:
-    """The lines as a table. No cell of text is a formula to whatever opens it."""
+    """Return the lines as CSV. Text cells never start a formula in a spreadsheet."""
     written = io.StringIO(newline="")
     rows = tables.writer(written, lineterminator="\r\n")
     rows.writerow(COLUMNS)
@@ -47,7 +47,7 @@ def _harmless(text: str) -> str:
 
 
 def pdf(invoice: Invoice, items: list[StoredInvoiceItem]) -> bytes:
-    """One at a time: it takes a whole processor, and may take seconds."""
+    """Render the PDF. One at a time: it uses a whole processor, possibly for seconds."""
     if not _places.acquire(blocking=False):
         raise Unavailable
     try:
@@ -65,8 +65,8 @@ def _made(content: str) -> bytes:
     given: dict[str, Any] = {"format": "pdf", "sys_inputs": {"invoice": content}}
     tries: tuple[dict[str, Any], ...] = (
         {"pdf_standards": STANDARD, "ignore_system_fonts": True},
-        {"pdf_standards": STANDARD},  # a script that our own fonts lack, and this machine's may have
-        {},  # or that nobody here can write: better holes in a name than no invoice
+        {"pdf_standards": STANDARD},  # system fonts may cover scripts that our fonts lack
+        {},  # better missing characters in a name than no invoice
     )
     for way in tries[:-1]:
         try:
@@ -114,7 +114,7 @@ def _line(item: StoredInvoiceItem) -> dict[str, Any]:
 
 
 def _address(address: dict[str, str]) -> list[str]:
-    """As on an envelope; lines of which nothing is known are left out."""
+    """Return the lines of a postal address without empty ones."""
     lines = (
         address.get("company", ""),
         _joined(address, "first_name", "last_name"),

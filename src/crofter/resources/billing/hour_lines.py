@@ -35,11 +35,11 @@ from crofter.resources.tags.store import tag, tagged
 _PHASE = (meter.c.began % clock.HOUR).label("phase")
 
 
-# ---- what no invoice has --------------------------------------------------------------------------------------------
+# amounts without an invoice
 
 
 class _Unbilled(Row):
-    """What meters that grow at the same moment come to at the beginning of an hour, and at its end."""
+    """Sum of meters that grow at the same moment, at the beginning and the end of an hour."""
 
     phase: int
     before: int
@@ -85,7 +85,7 @@ def uninvoiced(ctx: Context) -> int:
     return sums.uninvoiced(ctx.db, ctx.account_id, ctx.now) if kept is None else kept.at(ctx.now)
 
 
-# ---- what a month costs ---------------------------------------------------------------------------------------------
+# cost of a month
 
 
 class GroupSteps(Struct, frozen=True):
@@ -94,7 +94,7 @@ class GroupSteps(Struct, frozen=True):
 
 
 class MonthSteps(Struct, frozen=True):
-    """What a month costs, and the price of all that runs."""
+    """Cost of a month, and the price of running meters."""
 
     services: dict[str, GroupSteps]
     tags: dict[str | None, GroupSteps]
@@ -158,7 +158,7 @@ class _Group:
 
 
 class _Month:
-    """What a month costs, while it is being added up."""
+    """Cost of a month during its summation."""
 
     def __init__(self) -> None:
         self.services: defaultdict[str, _Group] = defaultdict(_Group)
@@ -222,5 +222,5 @@ _MONTHS = HourSums(_month, _size)
 
 
 def month(ctx: Context) -> MonthSteps | None:
-    """None if it is not known yet for this hour: it is worked out when it is asked for a second time."""
+    """Return the sums of this hour; None before the second request, which computes them."""
     return _MONTHS.find(ctx)

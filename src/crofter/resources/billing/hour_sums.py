@@ -1,10 +1,9 @@
-"""What many meters come to at any moment of one hour, worked out once for all of it.
+"""Sums of many meters at any moment of an hour, computed once per hour.
 
-An hour of a meter begins at its own minute, so within an hour of the clock its line grows once at most, at a moment
-that is known beforehand. A sum over thousands of lines is therefore a list of moments, with what it has come to after
-each of them, and to read it is to find a place in that list. It holds until the hour is over, or a meter or a tag of
-the account changes, which its revision tells. It is made when the same is asked for a second time; the first time, the
-database adds up for the one moment that is asked for.
+An hour of a meter begins at its own minute, so within an hour of the clock its line grows at most once, at a known
+moment. A sum over thousands of lines is therefore a list of moments with the sum after each, and a read is a search in
+that list. It is valid until the end of the hour, or until a meter or tag of the account changes, which changes its
+revision. The list is built at the second request; for the first, the database computes the sum of that moment.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from crofter.context import Context
 from crofter.db import revisions
 
 MOST_STEPS = 1_000_000
-"""Of all that is kept in one process; each takes 16 bytes."""
+"""Maximum number of steps in a process; each takes 16 bytes."""
 MOST_KEPT = 4096
 """Accounts of which anything is remembered."""
 
@@ -67,7 +66,7 @@ def hour_of(moment: int) -> int:
 
 
 class Kept(Struct):
-    """What was last asked for of an account: of which revision and hour, and its sums if it was asked for twice."""
+    """Last request of an account, with revision and hour, and the sums from the second request on."""
 
     revision: int
     hour: int
@@ -79,7 +78,7 @@ S = TypeVar("S")
 
 
 class HourSums(Generic[S]):
-    """The sums of those accounts that were asked for last."""
+    """Sums of the most recently used accounts."""
 
     def __init__(self, make: Callable[[Context, int], S], size: Callable[[S], int]) -> None:
         self._make = make

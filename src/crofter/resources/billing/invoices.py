@@ -14,7 +14,7 @@ from crofter.resources.billing.usage import MeterCharge
 
 
 class InvoiceLine(Struct, frozen=True):
-    """One line before it is stored; amounts are micro-dollars, in whole cents."""
+    """A line before it is stored; amounts are micro-dollars in whole cents."""
 
     what: str
     label: str
@@ -47,7 +47,7 @@ class Draft(Struct, frozen=True):
 
 
 def draft(ctx: Context, account_id: int, country: str, until: int, gigabytes: int = 0) -> Draft:
-    """All up to ``until`` that no invoice has. ``gigabytes``: traffic of the month beyond what the plans give."""
+    """Draft an invoice of all unbilled usage up to ``until``. ``gigabytes``: traffic of the month beyond the plans."""
     tax = taxes.of(ctx.db, country)
     lines = [_metered(charge, tax) for charge in usage.unbilled(ctx.db, account_id, until)]
     lines += _overage(ctx, account_id, until, gigabytes, tax)
@@ -81,7 +81,7 @@ def _overage(ctx: Context, account_id: int, until: int, gigabytes: int, tax: Tax
 
 
 def _credit(ctx: Context, account_id: int, until: int, lines: list[InvoiceLine], tax: Tax) -> list[InvoiceLine]:
-    """What a promotion pays, as a line below zero: never more than there is to pay."""
+    """Return the promotion's part as a negative line, at most the total."""
     first = usage.month_start(until - 1)
     for credit in promotions.active(ctx.db, account_id, clock.text(until)):
         paid = promotions.spend(ctx, credit, usage.month_of(first), ((line.what, line.amount) for line in lines))
@@ -145,16 +145,17 @@ def _add_items(ctx: Context, invoice_id: int, lines: list[InvoiceLine]) -> None:
 
 
 class FinalPeriod(Struct, frozen=True):
-    """What an invoice that ends an account goes up to, and the traffic beyond what the plans give."""
+    """End of the period of a final invoice, with its traffic beyond the plans."""
 
     until: int
     gigabytes: int
 
 
 def final_periods(ctx: Context, account_id: int) -> list[FinalPeriod]:
-    """Of a month whose own invoice is still to come, and of this one. Outside any transaction: hosts are asked.
+    """Return the open periods: the last month if its invoice is still due, and this one. Call outside transactions:
+    hosts are queried.
 
-    Nobody is kept for a host that does not answer: traffic that only it knows of is not billed.
+    An unreachable host does not delay the closing: traffic that only it knows is not billed.
     """
     first = usage.month_start(ctx.now)
     ends = [ctx.now]

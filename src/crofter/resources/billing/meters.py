@@ -50,7 +50,7 @@ meter = table(
     Column("billed_until", Time, nullable=False),
     Index("ix_meter_account_id", "account_id", "ended"),
     Index("ix_meter_object", "what", "object_id"),
-    # What was billed to its end is never looked at again by what asks for the rest, however much there is of it.
+    # Fully billed meters are excluded from queries for unbilled ones, however many there are.
     partial_index("ix_meter_unbilled", "account_id", "billed_until", where="ended IS NULL OR billed_until < ended"),
 )
 
@@ -98,7 +98,7 @@ class Meter(Row):
 
 
 class ChangedObject(Row):
-    """Something that costs another price, or costs somebody again, and the chain of its meters."""
+    """An object with a changed price or payer, and the chain of its meters."""
 
     what: str
     object_id: int
@@ -189,7 +189,7 @@ _watchers: list[Callable[[Context, int], None]] = []
 
 
 def watch(watcher: Callable[[Context, int], None]) -> None:
-    """Have a higher package told of each account for which something starts or stops."""
+    """Register a function that is called for each account when a meter starts or stops."""
     _watchers.append(watcher)
 
 
@@ -197,25 +197,25 @@ def watch(watcher: Callable[[Context, int], None]) -> None:
 
 
 def start(ctx: Context, account_id: int, thing: Metered) -> None:
-    """From now on this costs money."""
+    """Start billing an object."""
     _insert(ctx, account_id, thing, ctx.now, None)
 
 
 def stop(ctx: Context, what: str, object_id: int) -> None:
-    """From now on it does not."""
+    """Stop billing an object."""
     for current in running(ctx.db, what, object_id):
         _end(ctx, current)
 
 
 def change(ctx: Context, account_id: int, thing: Metered) -> None:
-    """It costs something else, or somebody else, from now on."""
+    """Bill the object at another price, or to another account, from now on."""
     for current in running(ctx.db, thing.what, thing.object_id):
         _end(ctx, current)
         _insert(ctx, account_id, thing, _next_hour(current, ctx.now), current.chain or current.id)
 
 
 def resume(ctx: Context, what: str, object_id: int, along: Iterable[str]) -> int | None:
-    """Undo the last stop, and that of whatever stopped in the same moment; the moment that was."""
+    """Undo the last stop, with the meters that stopped at the same moment; return that moment."""
     ended: int | None = ctx.db.value(_LAST_ENDED, what=what, object_id=object_id)
     if ended is not None:
         for kind in along:
@@ -237,7 +237,7 @@ def count(ctx: Context, account_id: int, thing: Metered, wanted: int) -> None:
 
 
 def move(ctx: Context, what: str, object_id: int, to_account: int, label: str | None = None) -> None:
-    """All that runs for an object costs somebody else from now on."""
+    """Bill all running meters of an object to another account from now on."""
     for current in running(ctx.db, what, object_id):
         _end(ctx, current)
         price = Price(current.hourly, current.monthly)
@@ -294,7 +294,7 @@ def begun_hours(metered: Meter, moment: int) -> int:
     return max(0, -(-(moment - metered.began) // clock.HOUR))
 
 
-# ---- what is metered ------------------------------------------------------------------------------------------------
+# metered objects
 
 
 def oldest_unbilled(db: Session, account_id: int) -> int | None:
@@ -309,12 +309,12 @@ def since(db: Session, account_id: int, since: int) -> list[Meter]:
 
 
 def of_objects(db: Session, account_id: int, kinds: Sequence[str], ids: Sequence[int], since: int) -> list[Meter]:
-    """Those of them that are of a few objects."""
+    """Return the meters of some objects since a moment."""
     return db.all(_OF_OBJECTS, account_id=account_id, kinds=list(kinds), ids=list(ids), since=since)
 
 
 def chained(db: Session, account_id: int, since: int) -> list[Meter]:
-    """Those of chains of which the account had several after ``since``, oldest first: they share a cap."""
+    """Return the meters of chains with several meters after ``since``, oldest first: a chain shares a cap."""
     changed = db.all(_CHANGED_OBJECTS, account_id=account_id, since=since)
     if not changed:
         return []
@@ -329,7 +329,7 @@ def running(db: Session, what: str, object_id: int) -> list[Meter]:
 
 
 def any_running(db: Session, account_id: int) -> bool:
-    """Whether the account has anything that costs money now."""
+    """True if a meter of the account is running."""
     return db.value(_RUNS, account_id=account_id) is not None
 
 

@@ -16,9 +16,9 @@ from crofter.resources.billing import invoices, meters, payments, store, sums, t
 THRESHOLD = 50_000_000
 """Micro-dollars of running charges at which an invoice does not wait for the month to end."""
 ASK_AGAIN = 600.0
-"""Seconds until a host that does not answer is asked again."""
+"""Seconds until an unreachable host is queried again."""
 BATCH = 200
-"""Accounts that are looked at in one transaction, so that closing a month keeps nobody waiting."""
+"""Accounts per transaction, so that closing a month blocks no request for long."""
 
 
 class Args(Struct, frozen=True):
@@ -45,7 +45,7 @@ def measure(work: StepContext) -> Sleep | None:
 @tx_step()
 def invoice(ctx: Context, work: StepContext) -> Sleep | None:
     if "number" in work.vars:
-        return None  # it was made before, and only its money is wanting
+        return None  # the invoice exists; only its payment is missing
     account_id = work.args.account_id
     if accounts.by_id(ctx.db, account_id).closed:
         meters.mark_billed(ctx.db, account_id, work.args.until)  # its last invoice was made when it closed
@@ -62,7 +62,7 @@ def invoice(ctx: Context, work: StepContext) -> Sleep | None:
 
 @step(retries=20)
 def collect(work: StepContext) -> Sleep | None:
-    """Take what is owed from the default card; a failure is told by what stays owed."""
+    """Charge the debt to the default card; after a failure the debt stays."""
     key = work.vars.get("key")
     if key is not None:
         outcome = payments.submit(work.runtime, str(key))
@@ -76,7 +76,7 @@ def _collected(ctx: Context, work: StepContext, outcome: Outcome) -> None:
 
 
 def invoice_given_up(ctx: Context, work: StepContext, _reason: str) -> None:
-    """It is taken up later with what it knows: nothing is made twice, and who pays is told when the money is there."""
+    """Retry later with the stored state: nothing is created twice, and the payer is notified of the payment."""
     enqueue(ctx, INVOICE, work.args, key=work.key, due=ctx.now + payments.TRY_AGAIN, vars=work.vars)
 
 
@@ -103,7 +103,7 @@ def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
 
 @tx_step()
 def close_month(ctx: Context, work: StepContext) -> Sleep | None:
-    """One invoice for each account that used something in the month that has just ended."""
+    """Create an invoice for each account with usage in the past month."""
     until = int(work.vars["occurrence"])
     month = usage.month_of(until - 1)
     account_ids = traffic.billable_accounts(ctx.db, month, after=int(work.vars.get("after", 0)), most=BATCH)
@@ -120,7 +120,7 @@ def month_given_up(ctx: Context, work: StepContext, _reason: str) -> None:
 
 @step()
 def watch_thresholds(work: StepContext) -> Sleep | None:
-    """Who has used so much since the last invoice that the month's end is too far."""
+    """Bill accounts whose usage since the last invoice exceeds the threshold."""
     with work.read() as ctx:
         account_ids = meters.billable(ctx.db, after=int(work.vars.get("after", 0)), most=BATCH)
         over = [number for number in account_ids if sums.uninvoiced(ctx.db, number, ctx.now) >= THRESHOLD]

@@ -1,4 +1,4 @@
-"""Taking money: the intent is written down, the gateway is asked, and what it says is written down too."""
+"""Charges: store the intent, call the gateway, store its response."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from crofter.resources.account import store as accounts
 from crofter.resources.billing import store
 
 LEFT_BEHIND = 10 * clock.MINUTE
-"""A charge that is under way for longer has lost whoever had asked for it."""
+"""Age at which a pending charge counts as abandoned by its request."""
 GIVEN_UP = clock.DAY
-"""One of an invoice is asked for by an operation, which outlives crashes; but not without end."""
+"""Age at which the operation of an invoice gives up its charge."""
 ASK_AGAIN = 600.0
-"""Seconds until a gateway that does not answer is asked again."""
+"""Seconds until a gateway that does not answer is called again."""
 TRY_AGAIN = 6 * clock.HOUR
 """Until work about money that was given up is begun anew: what is owed must not be forgotten."""
 UNCONFIRMED = "The payment could not be confirmed. It is being looked into; please look again in a while."
@@ -47,7 +47,7 @@ class Charge(Row):
 
     @property
     def name(self) -> str:
-        """What the gateway knows it by."""
+        """Return the charge's name at the gateway."""
         return f"{self.euuid}:{self.key}"
 
 
@@ -70,7 +70,7 @@ def must_be_taken(ctx: Context) -> None:
 
 
 def pending(db: Session, account_id: int) -> int:
-    """Micro-dollars that are being asked for."""
+    """Return the pending amount in micro-dollars."""
     return int(db.value(_PENDING, account_id=account_id))
 
 
@@ -84,11 +84,11 @@ def intend(
     payer_id: str | None = None,
     patience: int = LEFT_BEHIND,
 ) -> str:
-    """Write down that this much is to be taken from this card, or from who approved a staged payment.
+    """Store the intent to charge this card, or a staged payment's approver.
 
-    The same key again is the same charge.
+    The same key means the same charge.
 
-    What became of it is looked up after a while, in case nobody came back to say so.
+    An operation looks up the result later, in case its request has died.
     """
     known = ctx.db.maybe(_CHARGE, key=key)
     if known is None:
@@ -101,7 +101,7 @@ def intend(
 
 
 def status_of(ctx: Context, key: str) -> str | None:
-    """Pending, paid or declined; None if nobody has asked for it."""
+    """Return pending, paid or declined; None for an unknown key."""
     known = ctx.db.maybe(_CHARGE, key=key)
     return None if known is None else known.status
 
@@ -123,7 +123,7 @@ def attempt(ctx: Context, kind: str, name: str, *, lasting: int | None = None) -
 
 
 def intend_balance(ctx: Context, account_id: int, key: str, *, patience: int = LEFT_BEHIND) -> str | None:
-    """Take all that is owed and not being asked for already; None without a debt, a card or a gateway."""
+    """Intend a charge of the debt that is not pending yet; return None without a debt, a card or a gateway."""
     if not ctx.runtime.payments.takes_payments:
         return None
     owed = store.balance(ctx.db, account_id) - pending(ctx.db, account_id)
@@ -152,7 +152,7 @@ def submit(runtime: Runtime, key: str) -> Outcome:
 
 
 def look_up(runtime: Runtime, name: str) -> Outcome | None:
-    """What became of a charge; None if nobody can tell, or it never arrived."""
+    """Return the result of a charge; None if the gateway does not answer or does not know it."""
     try:
         return runtime.payments.find(name)
     except InDoubt:
@@ -178,12 +178,12 @@ def record_outcome(ctx: Context, key: str, outcome: Outcome, user: Author | None
     return number
 
 
-# ---- what a crash has left behind -----------------------------------------------------------------------------------
+# recovery after a crash
 
 
 @step(retries=50)
 def look_after(work: StepContext) -> Sleep | None:
-    """What never arrived at the gateway is called off, so that it never will."""
+    """Cancel a charge that never arrived at the gateway, so that it cannot arrive later."""
     with work.read() as ctx:
         charge = ctx.db.maybe(_CHARGE, key=work.args.key)
     if charge is None or charge.status != "pending":
@@ -201,7 +201,7 @@ def _record(key: str, outcome: Outcome, ctx: Context) -> None:
 
 
 def given_up(ctx: Context, work: StepContext, _reason: str) -> None:
-    """A charge that nobody knows the fate of keeps an account from paying and from closing."""
+    """Retry later: a charge with an unknown result blocks payments and the closing of the account."""
     enqueue(ctx, FOLLOW_UP, work.args, due=ctx.now + TRY_AGAIN)
 
 

@@ -20,7 +20,7 @@ from crofter.results import TwoPhaseWrite
 GOOD_FOR = clock.DAY
 """A payer who takes longer begins anew: what is owed may be something else by then."""
 KEPT_FOR = 2 * clock.DAY
-"""So that whoever asks again is told what became of it."""
+"""Retention, so that a repeated request gets the same response."""
 
 
 class StagedPayment(Row):
@@ -44,7 +44,7 @@ _FORGET = query(delete(store.staged_payment).where(store.staged_payment.c.create
 
 
 def stage(ctx: Context, body: PayPalCreate) -> TwoPhaseWrite[PayPalView]:
-    """Nothing is written down before the gateway has answered: what it prepared and nobody heard of moves no money."""
+    """Stage a payment. Nothing is stored before the gateway's response: a lost staged payment moves no money."""
     payments.must_be_taken(ctx)
     amount = rules.payable(ctx, body.usd)
     customer = accounts.by_id(ctx.db, ctx.account_id).euuid

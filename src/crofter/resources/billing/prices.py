@@ -1,4 +1,4 @@
-"""What things cost that are no plan of the catalogue; volumes and load balancers say here when one comes and goes."""
+"""Prices outside the catalogue; volumes and load balancers report here when they begin and end."""
 
 from __future__ import annotations
 

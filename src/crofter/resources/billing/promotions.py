@@ -25,9 +25,9 @@ YOUNG = 90 * clock.DAY
 """Accounts older than that get no more credit."""
 SERVES = {"compute": "compute", "backup": "backup", "volume": "blockstorage", "ip": "ip_v4"}
 SERVES |= {"managed": "managed", "nodebalancer": "nodebalancer", "transfer": "transfer_tx", "longview": "longview"}
-"""What is metered, by the name that promotions have for it."""
+"""Metered services by their names in promotions."""
 
-# What the operator offers, as the catalogue file has it.
+# Promotions of the operator, from the catalogue file.
 promotion = table(
     "promotion",
     Column("slug", Text, primary_key=True),  # the code
@@ -42,7 +42,7 @@ promotion = table(
     Column("ends", Moment),
     Column("sandbox", Flag, nullable=False),
 )
-# What an account was given, on the terms of that day.
+# Credits of accounts, with the terms of their day.
 credit = table(
     "credit",
     identity(),
@@ -89,7 +89,7 @@ class Credit(Row):
     expires: str
 
     def left(self, month: str) -> int:
-        """Micro-dollars that it can still pay of this month."""
+        """Return the micro-dollars left for this month."""
         used = self.month_used if self.month == month else 0
         return max(0, min(self.remaining, self.monthly_cap - used))
 
@@ -159,7 +159,7 @@ def redeem(ctx: Context, code: str) -> Promotion:
 
 
 def spend(ctx: Context, granted: Credit, month: str, charges: Iterable[tuple[str, int]]) -> int:
-    """Pay of these charges, told by what they are for, as much as the credit allows; how much that was."""
+    """Pay as much of these charges as the credit allows; return the amount."""
     eligible = sum(
         amount for what, amount in charges if granted.service_type in ("all", SERVES.get(what)) and amount > 0
     )
@@ -188,7 +188,7 @@ class PromotionEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ends: TomlMoment | None = None
     """From when on the code cannot be used any more."""
     sandbox: bool = False
-    """Whether the code is good in a sandbox only."""
+    """True if the code is valid in a sandbox only."""
 
     def __post_init__(self) -> None:
         for amount in (self.credit, self.monthly_cap):

@@ -36,7 +36,7 @@ MOST_METHODS = 6
 MOST_ADDED = 60
 """Cards that can be added in a day."""
 MOST_DECLINED = 5
-"""Payments of an hour that may be declined: more is somebody who tries out cards. Does not hold in a sandbox."""
+"""Declined payments per hour before a refusal: more suggests testing of stolen cards. Not enforced in a sandbox."""
 LEAST = 5_000_000
 MOST = 2_000_000_000
 MOST_OWED = 50_000_000_000
@@ -76,7 +76,7 @@ def method_complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> It
 
 
 def replace_card(ctx: Context, body: CardBody) -> TwoPhaseWrite[None]:
-    """The card on file becomes this one."""
+    """Replace the card on file."""
     payments.must_be_taken(ctx)
     _must_not_add_many(ctx)
     return TwoPhaseWrite(_keeper(ctx, body), _replaced)
@@ -183,7 +183,7 @@ def payable(ctx: Context, usd: str) -> int:
 
 
 def _bounds(owed: int) -> tuple[int, int]:
-    """What may be paid at once. A debt may always be paid whole, be it very small or rather large."""
+    """Return the minimum and maximum of a payment. A debt may always be paid in full."""
     return (owed if 0 < owed < LEAST else LEAST), max(MOST, min(owed, MOST_OWED))
 
 
@@ -211,6 +211,6 @@ def _paid(ctx: Context, key: str, outcome: Outcome) -> PaymentView | Problem:
 
 
 def recorded(ctx: Context, key: str, outcome: Outcome) -> int | None:
-    """What the gateway said, written down in the caller's name; the payment's number if money moved."""
+    """Store the gateway's result in the caller's name; return the payment's id if money moved."""
     author = Author(ctx.actor.account_id, ctx.actor.user_id, ctx.actor.username)
     return payments.record_outcome(ctx, key, outcome, author)

@@ -85,11 +85,11 @@ class InvoiceView(View):
 
 
 BilledLabel = Annotated[str, word("", "Backup Service - ", capital=True)]
-"""What is billed: it begins with the name of a plan, or of a service, and ends with what its owner calls it."""
+"""Label of a billed object: begins with the plan or service, and ends with the owner's label."""
 
 
 class InvoiceItemView(View, rename={"from_": "from"}):
-    """One line of an invoice."""
+    """A line of an invoice."""
 
     amount: Dollars
     from_: Moment
@@ -103,7 +103,7 @@ class InvoiceItemView(View, rename={"from_": "from"}):
 
 
 class CardData(View):
-    """What is known of a card."""
+    """Data of a card."""
 
     card_type: str
     expiry: Annotated[str, Meta(examples=["12/2031"])]
@@ -179,7 +179,7 @@ class AccountTransfer(View):
 
 
 class CostItem(View):
-    """One thing that costs money by the hour."""
+    """An object that is billed by the hour."""
 
     forecast: Forecast
     hourly: Dollars
@@ -190,7 +190,7 @@ class CostItem(View):
 
 
 class ServiceCost(View):
-    """What all things of one sort cost together."""
+    """Total cost of a service."""
 
     forecast: Forecast
     month_to_date: ToDate
@@ -198,7 +198,7 @@ class ServiceCost(View):
 
 
 class TagCost(View):
-    """What all objects with a tag cost together; one with two tags counts for both."""
+    """Total cost of the objects with a tag; an object with two tags counts for both."""
 
     forecast: Forecast
     month_to_date: ToDate
@@ -206,7 +206,7 @@ class TagCost(View):
 
 
 class AccountCost(View, rename={"from_": "from"}):
-    """What the account costs this month, without traffic, tax and credits."""
+    """Cost of the account in this month, without traffic, tax and credits."""
 
     forecast: Forecast
     from_: Moment

@@ -16,7 +16,7 @@ PAST_DUE = "Your account has a past due balance. Please pay it first."
 
 
 class AccountStanding(Row):
-    """What matters of an account to something new that it gets."""
+    """Payment state of an account, checked before it gets new objects."""
 
     overdue: int
     """Micro-dollars that are owed and not just being collected."""
@@ -37,12 +37,12 @@ def owes(db: Session, account_id: int) -> bool:
 
 
 def past_due(db: Session, account_id: int) -> bool:
-    """Whether something is owed that is not just being collected."""
+    """True if a debt is overdue and not being collected."""
     return db.one(_STANDING, account_id=account_id).overdue > 0
 
 
 def must_be_paid_up(ctx: Context, standing: AccountStanding | None = None) -> None:
-    """Nobody who owes money takes on more. ``standing``: that of the account, where it is known already."""
+    """Refuse new objects to an account with overdue debt. ``standing``: the account's, if already known."""
     standing = standing or ctx.db.one(_STANDING, account_id=ctx.account_id)
     if standing.overdue > 0:
         raise Invalid(PAST_DUE)

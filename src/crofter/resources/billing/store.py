@@ -34,7 +34,7 @@ invoice_item = table(
     "invoice_item",
     identity(),
     Column("invoice_id", Id, ForeignKey("invoice.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("what", Text, nullable=False),  # as of a meter; transfer, credit
+    Column("what", Text, nullable=False),  # kind of a meter; transfer, credit
     Column("label", Text, nullable=False),
     Column("type", Text, nullable=False),
     Column("unit_price", Id, nullable=False),
@@ -66,19 +66,19 @@ payment = table(
     Column("reference", Text, nullable=False, unique=True),
     Index("ix_payment_account_id", "account_id", "id"),
 )
-# Money that is being asked for. Written down before the gateway is called, so that an answer can be looked up.
+# Charges in progress. Stored before the gateway is called, so that the result can be looked up.
 charge = table(
     "charge",
     Column("key", Text, primary_key=True),
     owned(index=True),
-    Column("token", Text, nullable=False),  # of a card; or the gateway's name for a staged payment
-    Column("payer_id", Text),  # who approved a staged payment; null of a card
+    Column("token", Text, nullable=False),  # token of a card, or the gateway's id of a staged payment
+    Column("payer_id", Text),  # approver of a staged payment; null for a card
     Column("amount", Id, nullable=False),
     Column("status", Text, nullable=False),  # pending, paid, declined
     Column("payment_id", Id),
     Column("created", Time, nullable=False),
 )
-# What the gateway was told to prepare. It moves no money until it is executed.
+# Payments staged at the gateway. They move no money until executed.
 staged_payment = table(
     "staged_payment",
     Column("payment_id", Text, primary_key=True),  # the gateway's name for it
@@ -168,7 +168,7 @@ def extra_invoices(db: Session, account_id: int, month: str) -> int:
 
 
 def is_closed(db: Session, account_id: int, month: str) -> bool:
-    """Whether the invoice of a whole month was made."""
+    """True if the invoice of the month exists."""
     return db.value(_OF_PERIOD, account_id=account_id, period=month) is not None
 
 

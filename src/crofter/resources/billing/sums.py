@@ -1,8 +1,8 @@
-"""What many meters come to together, added up by the database: an account may have thousands of them.
+"""Sums of many meters, computed by the database: an account may have thousands.
 
-The rules are those of ``usage``, line by line, cents included. They are put into SQL for a meter that is alone: of an
-object whose plan or owner did not change within the months in question, as nearly all are. The others form chains that
-share a cap; they are fetched, and reckoned by ``usage`` itself.
+The rules are those of ``usage``, line by line, including cents. SQL covers single meters: of objects whose plan and
+owner did not change within the months in question, which are nearly all. Other meters form chains that share a cap;
+these are fetched and computed by ``usage``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crofter.resources.billing.usage_sql import (
 )
 from crofter.resources.tags.store import tag, tagged
 
-# ---- what no invoice has --------------------------------------------------------------------------------------------
+# amounts without an invoice
 
 _UNINVOICED = query(
     select(added(cents(month_so_far(until("until")) - month_so_far(UNBILLED_SINCE)))).where(
@@ -50,7 +50,7 @@ def uninvoiced(db: Session, account_id: int, now: int) -> int:
 
 
 def uninvoiced_alone(db: Session, account_id: int, first: int, until: int, chains: list[int]) -> int:
-    """Of meters alone, month by month from the first of one."""
+    """Return the unbilled sum of single meters, month by month from the oldest."""
     total = 0
     while first < until:
         edge = usage.month_end(first)
@@ -63,13 +63,13 @@ def chains_of(chained: Collection[Meter]) -> list[int]:
     return sorted({meter.chain or meter.id for meter in chained})
 
 
-# ---- what a month costs ---------------------------------------------------------------------------------------------
+# cost of a month
 
 
 class ServiceSum(Row):
-    """What the meters of one kind come to, and the price of those that run; all in micro-dollars.
+    """Sum and running price of the meters of a kind, in micro-dollars.
 
-    One of those whose objects carry tags, and another one of those that do not.
+    Objects with tags and without tags have separate rows.
     """
 
     what: str
@@ -81,7 +81,7 @@ class ServiceSum(Row):
 
 
 class TagSum(Row):
-    """What the meters of all objects with one tag come to."""
+    """Sum of the meters of all objects with a tag."""
 
     label: str
     so_far: int
@@ -104,7 +104,7 @@ RATES = tuple(
     added(case((meter.c.ended.is_(None), price), else_=0)).label(price.name)
     for price in (meter.c.hourly, meter.c.monthly)
 )
-"""What all that runs costs by the hour, and by the month."""
+"""Hourly and monthly price of all running meters."""
 _SPENT = (
     added(cents(month_so_far(until("now")))).label("so_far"),
     added(cents(month_so_far(until("end")))).label("by_the_end"),
@@ -136,7 +136,7 @@ _LABELS = query(
 
 
 def of_month(db: Session, account_id: int, now: int, chained: Collection[Meter]) -> MonthSums:
-    """What all meters of the account but these come to in the month of ``now``."""
+    """Return the sums of all meters of the account except ``chained`` in the month of ``now``."""
     first = usage.month_start(now)
     values = {
         "account_id": account_id,

@@ -25,7 +25,7 @@ tax = table(
 
 
 class Tax(Row):
-    """VAT, GST, or whatever a country calls it."""
+    """Tax of a country: VAT, GST or similar."""
 
     name: str
     millionths: int
@@ -47,7 +47,7 @@ def of(db: Session, country: str) -> Tax:
 
 class TaxEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: Annotated[str, Meta(pattern=r"^[A-Z]{2}\Z")]
-    """The country, as ISO 3166 writes it."""
+    """ISO 3166 code of the country."""
     name: Words
     percent: Decimal
 

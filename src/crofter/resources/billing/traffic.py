@@ -15,7 +15,7 @@ from crofter.resources.billing.meters import Meter
 
 GIGABYTE = 10**9
 
-# Traffic of instances that left the account, by deletion or transfer: nobody can be asked for it any more.
+# Traffic of instances that left the account, by deletion or transfer: hosts no longer know it.
 traffic = table(
     "traffic",
     identity(),
@@ -40,7 +40,7 @@ class Pool(Struct, frozen=True):
 
 
 class Leaving(Struct, frozen=True):
-    """What an instance that leaves the account has sent and received in a month."""
+    """Traffic of a leaving instance in a month."""
 
     object_id: int
     month: str
@@ -48,7 +48,7 @@ class Leaving(Struct, frozen=True):
 
 
 class DepartedTraffic(Row):
-    """What an instance had sent and received when it left the account."""
+    """Traffic of an instance at the time it left the account."""
 
     object_id: int
     bytes: int
@@ -81,9 +81,10 @@ _BILLABLE_OF_MONTH = query(
 
 
 def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) -> Pool:
-    """Of the month that ``until`` ends or lies in. What one instance leaves over, another may use.
+    """Return the traffic pool of the month that ``until`` ends or lies in. Unused traffic of an instance serves the
+    others.
 
-    Hosts that do not answer count for nothing, or raise Unreachable if it must be known ``exactly``.
+    Unreachable hosts count as zero, or raise Unreachable with ``exactly``.
     """
     first = usage.month_start(until - 1)
     edge = usage.month_end(first)
@@ -94,9 +95,9 @@ def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) ->
 
 
 def leaving(ctx: Context, account_id: int, ids: Sequence[int], *, exactly: bool = True) -> list[Leaving]:
-    """What is to be remembered of instances that leave now: soon nobody can be asked for it any more.
+    """Return the traffic of instances that are leaving now, while hosts still know it.
 
-    Of the month before too, since its invoice may still wait for a host that does not answer.
+    Includes the month before, whose invoice may still wait for an unreachable host.
     """
     this = usage.month_start(ctx.now)
     before = _of_month(ctx, account_id, usage.month_start(this - 1), this, exactly=exactly, ids=ids)
@@ -106,7 +107,7 @@ def leaving(ctx: Context, account_id: int, ids: Sequence[int], *, exactly: bool 
 
 
 def remember(ctx: Context, account_id: int, left: Iterable[Leaving], at: int) -> None:
-    """They have left, and were asked at that moment."""
+    """Store the traffic of instances that left at this moment."""
     for instance in left:
         ctx.db.insert(traffic, account_id=account_id, at=at, **asdict(instance))
 

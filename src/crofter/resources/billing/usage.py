@@ -1,6 +1,6 @@
-"""What meters come to: hours, micro-dollars, and the cap of each month.
+"""Amounts of meters: hours, micro-dollars, and the monthly cap.
 
-No month of an object costs more than the dearest plan that it had in it, so its meters are reckoned as a chain.
+A month of an object costs at most its dearest plan of that month, so its meters are computed as a chain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crofter.resources.billing.meters import Meter
 
 
 class MeterCharge(Struct, frozen=True):
-    """What one meter has to bill for one stretch of one month."""
+    """Charge of a meter for a stretch of a month."""
 
     meter: Meter
     hours: int
@@ -43,11 +43,11 @@ def month_end(moment: int) -> int:
     return month_start(month_start(moment) + 32 * clock.DAY)
 
 
-# ---- what it comes to -----------------------------------------------------------------------------------------------
+# amounts
 
 
 def unbilled(db: Session, account_id: int, until: int) -> list[MeterCharge]:
-    """All that no invoice has yet, up to ``until``."""
+    """Return all unbilled charges up to ``until``."""
     oldest = meters.oldest_unbilled(db, account_id)
     if oldest is None:
         return []
@@ -55,9 +55,9 @@ def unbilled(db: Session, account_id: int, until: int) -> list[MeterCharge]:
 
 
 def charges(every: Iterable[Meter], until: int, since: int | None = None) -> list[MeterCharge]:
-    """What meters come to up to ``until``: since ``since`` if that is given, else since each was last billed.
+    """Return the charges of meters up to ``until``: from ``since`` if given, otherwise from the last bill of each.
 
-    ``every`` is all of an account that ran in the months in question, so that caps are known.
+    ``every`` contains all meters of the account that ran in the months in question, so that caps are known.
     """
     chains: dict[int, list[Meter]] = {}
     for meter in every:
@@ -84,7 +84,7 @@ class _MonthSoFar(Struct, frozen=True):
 
 
 def _month_so_far(chain: list[Meter], place: int, first: int, moment: int) -> _MonthSoFar:
-    """What one of a chain has come to between the first of a month and some moment of it."""
+    """Return the amount of a chain's meter between the first of a month and ``moment``."""
     spent = cap = hours = amount = 0
     for meter in chain[: place + 1]:
         hours = meters.begun_hours(meter, moment) - meters.begun_hours(meter, first)

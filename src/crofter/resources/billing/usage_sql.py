@@ -41,12 +41,12 @@ def month_so_far(moment: ColumnElement[int]) -> ColumnElement[int]:
 
 
 def until(name: str) -> ColumnElement[int]:
-    """The moment, or when the meter ended before it."""
+    """Return the moment, or the meter's end if that is earlier."""
     return least(func.coalesce(meter.c.ended, at(name)), at(name))
 
 
 def cents(amount: ColumnElement[int]) -> ColumnElement[int]:
-    """As ``money.whole_cents``: of each line before it is added to others."""
+    """Round like ``money.whole_cents``: each line before it is added."""
     return (amount + CENT // 2) // CENT * CENT
 
 
@@ -58,8 +58,8 @@ def added(amount: ColumnElement[int]) -> ColumnElement[int]:
 _CHAIN = func.coalesce(meter.c.chain, meter.c.id)
 ALONE = and_(meters.ran_since("first"), ~among(_CHAIN, "chains"))
 UNBILLED_SINCE = greatest(meter.c.began, meter.c.billed_until, at("first"))
-# What tags call the object: backups and addresses are of an instance. One that left the account may carry tags of its
-# new owner, which are nobody else's business.
+# Tags by object: backups and addresses belong to an instance. An instance that left the account may carry tags of its
+# new owner, which must not appear.
 CARRIES = and_(
     tagged.c.kind == case((meter.c.what.in_(OF_INSTANCES), COMPUTE), else_=meter.c.what),
     tagged.c.object_id == meter.c.object_id,

@@ -23,7 +23,7 @@ from crofter.shapes import Body, View
 UNPAID = "The account cannot be cancelled until the outstanding balance is paid: the card on file could not be charged."
 SURVEY = "https://example.com/survey/"
 AT_ONCE = 50
-"""Objects that are removed in one transaction."""
+"""Maximum number of objects removed in a transaction."""
 TRY_AGAIN = 6 * clock.HOUR
 
 
@@ -107,7 +107,7 @@ def _close(ctx: Context, until: int) -> Cancelled | Problem:
 
 
 def close_now(ctx: Context, until: int) -> None:
-    """Close the account, whatever it owes, and begin to remove what it has."""
+    """Close the account, even with a debt, and begin to remove its objects."""
     meters.stop_all(ctx.db, ctx.account_id, until)  # paid for up to then, and free while it is being removed
     transfers.cancel_all(ctx)
     ctx.db.update(accounts.account, {"id": ctx.account_id}, closed=True)
@@ -130,7 +130,7 @@ def remove_tags(ctx: Context, _work: StepContext) -> Sleep | None:
 
 
 def resume_later(ctx: Context, work: StepContext, _reason: str) -> None:
-    """Nothing of a closed account must stay, since nobody pays for it."""
+    """Retry the removal later: no object of a closed account may stay."""
     enqueue(ctx, CLEAR, work.args, due=ctx.now + TRY_AGAIN, vars=work.vars)
 
 

@@ -34,7 +34,7 @@ def list_domains(ctx: Context, listing: Listing) -> Page[DomainView]:
 
 @endpoint("POST /v4/domains", scope="domains:read_write", grant="add_domains", events=("dns_zone_create", "tag_create"))
 def create_domain(ctx: Context, body: DomainCreate) -> DomainView:
-    """Create a domain, whose name nobody else may have here."""
+    """Create a domain with a name that is unique on this server."""
     return rules.create(ctx, body)
 
 
@@ -46,7 +46,7 @@ def import_domain(ctx: Context, body: DomainImport) -> TwoPhaseWrite[DomainView]
 
 @endpoint("GET /v4/domains/{domain_id}", scope="domains:read_only", grant="domain:read_only")
 def view_domain(ctx: Context, domain: Annotated[store.Shown, Lookup(store.shown, "domain_id")]) -> DomainView:
-    """View one domain."""
+    """View a domain."""
     return store.view(domain)
 
 
@@ -57,7 +57,7 @@ def view_domain(ctx: Context, domain: Annotated[store.Shown, Lookup(store.shown,
     events=("dns_zone_update", "tag_create"),
 )
 def update_domain(ctx: Context, domain: TheDomain, body: DomainUpdate) -> DomainView:
-    """Change a domain, its name too."""
+    """Update a domain, including its name."""
     return rules.update(ctx, domain, body)
 
 
@@ -68,7 +68,7 @@ def update_domain(ctx: Context, domain: TheDomain, body: DomainUpdate) -> Domain
     events=("dns_zone_delete",),
 )
 def delete_domain(ctx: Context, domain: TheDomain) -> None:
-    """Delete a domain with all of its records."""
+    """Delete a domain and its records."""
     rules.delete(ctx, domain)
 
 
@@ -90,5 +90,5 @@ def clone_domain(ctx: Context, domain: TheDomain, body: DomainClone) -> DomainVi
     slow=True,
 )
 def view_zone_file(ctx: Context, domain: TheDomain) -> ZoneFile:
-    """View a master domain as name servers read it."""
+    """View the zone file of a master domain."""
     return rules.zone_file(ctx, domain)

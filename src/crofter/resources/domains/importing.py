@@ -75,7 +75,7 @@ def _conclude(ctx: Context, label: str, copied: CopiedZone | Problem) -> DomainV
 
 
 def _wanted(copied: list[Copied], domain: str) -> dict[str, Wanted]:
-    """What is to be kept, by what makes it another record than its neighbours: twice the same is once."""
+    """Return the records to keep, by their distinguishing values: duplicates are dropped."""
     wanted: dict[str, Wanted] = {}
     for entry in copied:
         if entry.type == "NS" and not entry.name:

@@ -1,4 +1,4 @@
-"""Domains, as other resources may ask about them."""
+"""Kind of domains, for other resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done about domains later: telling name servers, copying and clearing away what is too much for a request."""
+"""Background work on domains: publishing to name servers, copying, and deletion in parts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from crofter.resources.domains.store import Domain
 log = logging.getLogger("crofter")
 
 GATHERED = 1.0
-"""Seconds in which changes to a zone are gathered before it is published: many of them are told of once."""
+"""Seconds in which changes to a zone are collected before it is published."""
 FIRST_WAIT, LONGEST_WAIT = 2, 1800
-"""Seconds until name servers that could not be told are told again, the first time and at most."""
+"""Seconds between attempts to publish: first and longest."""
 TRY_AGAIN = clock.HOUR
 AT_ONCE = 500
 """Records that are copied or cleared away in one transaction."""
 DOMAINS_AT_ONCE = 100
 
 
-# ---- telling name servers -------------------------------------------------------------------------------------------
+# publishing
 
 
 class ZoneArgs(Struct, frozen=True):
@@ -56,13 +56,13 @@ def next_serial(ctx: Context, serial: int = 0) -> int:
 
 
 def publish(ctx: Context, name: str) -> None:
-    """Let the name servers know of a zone as it will be then. What is asked for meanwhile waits its turn."""
+    """Publish a zone in its future state. Later requests for the zone wait their turn."""
     enqueue(ctx, PUBLISH, ZoneArgs(name), key=f"zone:{name}")
 
 
 @tx_step(weight=1)
 def gather(ctx: Context, work: StepContext) -> Sleep | None:
-    """Wait for more changes. Whatever comes after this needs another operation."""
+    """Wait for more changes. Later changes queue another operation."""
     if not work.vars.get("gathered"):
         work.vars["gathered"] = True
         return Sleep(GATHERED)
@@ -72,7 +72,7 @@ def gather(ctx: Context, work: StepContext) -> Sleep | None:
 
 @step(deadline=120.0)
 def tell(work: StepContext) -> Sleep | None:
-    """Whatever was asked for: the zone is served as it is now, or not served if it is not to be."""
+    """Publish the zone in its present state, or withdraw it if it should not be served."""
     name: str = work.args.name
     with work.read() as ctx:
         domain = store.by_name_unscoped(ctx, name)
@@ -94,7 +94,7 @@ def tell(work: StepContext) -> Sleep | None:
 
 
 def _zone(ctx: Context, domain: Domain) -> Zone | None:
-    """What is to be served, or None: of a disabled domain, and while its account has nothing that costs money."""
+    """Return the zone to serve; None for a disabled domain, and while the account has nothing billed."""
     if domain.status != "active" or not meters.any_running(ctx.db, domain.account_id):
         return None
     masters = tuple(domain.master_ips) if domain.type == "slave" else ()
@@ -108,7 +108,7 @@ def _published(ctx: Context, id: int, serial: int) -> None:
 
 
 def tell_later(ctx: Context, work: StepContext, _reason: str) -> None:
-    """What could not be told for a reason that nobody thought of must not be forgotten."""
+    """Retry after an unexpected failure: the zone must not stay outdated."""
     enqueue(ctx, PUBLISH, work.args, key=work.key, due=ctx.now + TRY_AGAIN)
 
 
@@ -117,7 +117,7 @@ PUBLISH = Operation(
 )
 
 
-# ---- whether an account is served at all ----------------------------------------------------------------------------
+# eligibility of an account
 
 
 def watch_services(ctx: Context, account_id: int) -> None:

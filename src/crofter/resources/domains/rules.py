@@ -1,4 +1,4 @@
-"""Which domains there can be, and what becomes of them."""
+"""Rules of domains."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def create(ctx: Context, body: DomainCreate) -> DomainView:
 
 
 def insert(ctx: Context, label: str, values: dict[str, Any], *, size: int = 0) -> Domain:
-    """A new domain, which whoever made it may change, and which the name servers will be told of."""
+    """Insert a domain, grant its creator access, and queue its publication."""
     must_be_few(ctx)
     row = {
         **values,
@@ -91,7 +91,7 @@ def must_be_few(ctx: Context) -> None:
 
 
 def about_name(ctx: Context, label: str) -> Iterator[Reason]:
-    """Whose it is, is not said: only that it cannot be had."""
+    """Report a taken name without revealing its account."""
     if store.by_name_unscoped(ctx, label) is not None:
         yield Reason(TAKEN, "domain")
 

@@ -1,4 +1,4 @@
-"""Domains as they are sent and shown."""
+"""Request and response bodies of domains."""
 
 from __future__ import annotations
 
@@ -173,6 +173,6 @@ class DomainImport(Body):
 
 
 class ZoneFile(View):
-    """The domain as name servers read it."""
+    """Zone file of a domain."""
 
     zone_file: Annotated[list[str], Meta(description="The lines of the file.")]

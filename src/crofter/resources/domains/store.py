@@ -49,12 +49,12 @@ domain = table(
     Column("ttl_sec", Integer, nullable=False),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    # For name servers: the number of the zone as it is now, and the one that they were last told of.
+    # For name servers: the zone's current serial, and the last published one.
     Column("serial", Id, nullable=False),
     Column("published", Id),
-    Column("queued", Flag, nullable=False),  # whether an operation will tell them, and has not looked at the zone yet
-    Column("served", Flag, nullable=False),  # whether its account paid for anything when that was last looked at
-    Column("size", Id, nullable=False),  # bytes of all targets
+    Column("queued", Flag, nullable=False),  # true while an operation will publish the zone and has not read it yet
+    Column("served", Flag, nullable=False),  # true if the account had running meters at the last check
+    Column("size", Id, nullable=False),  # total bytes of the targets
     UniqueConstraint("name"),
     Index("ix_domain_account_id", "account_id", "id"),
     Index("ix_domain_label", "account_id", text("lower(label)"), "id"),
@@ -88,7 +88,7 @@ class Domain(Row):
 
 
 class Shown(Row):
-    """What is shown of a domain, as the database has it: a list of them costs no conversions."""
+    """Displayed fields of a domain as stored, so that lists need no conversion."""
 
     id: int
     type: str
@@ -141,7 +141,7 @@ def one(ctx: Context, domain_id: int) -> Domain:
 
 
 def find(ctx: Context, domain_id: int) -> Domain | None:
-    """The same, where it may be gone by now."""
+    """Return the domain, or None."""
     return ctx.db.maybe(_ONE, account_id=ctx.account_id, id=domain_id)
 
 
@@ -154,7 +154,7 @@ def these_shown(ctx: Context, ids: Sequence[int]) -> list[Shown]:
 
 
 def by_name_unscoped(ctx: Context, name: str) -> Domain | None:
-    """The domain of this name, whoever has it: a name is somebody's once on the whole platform."""
+    """Return the domain of this name on any account: a name is unique on the whole server."""
     return ctx.db.maybe(_BY_NAME, name=name.lower())
 
 
@@ -164,13 +164,13 @@ def following(ctx: Context, after: int, most: int) -> list[Domain]:
 
 
 def served(db: Session, account_id: int) -> bool | None:
-    """Whether the domains of an account are served, as far as that was looked at; None if it has none."""
+    """Return whether the domains of an account were served at the last check; None if it has none."""
     is_served: bool | None = db.value(_SERVED, account_id=account_id)
     return is_served
 
 
 def behind(db: Session) -> int:
-    """How many zones the name servers have not been told of as they are now."""
+    """Return the number of zones whose published state is outdated."""
     return int(db.value(_BEHIND))
 
 

@@ -11,7 +11,7 @@ from crofter.resources.domains.records.store import Record
 from crofter.resources.domains.store import Domain
 
 TTL, REFRESH, RETRY, EXPIRE = 86400, 14400, 14400, 1209600
-"""What stands for 0."""
+"""Values that replace 0."""
 BATCH = 1000
 LONGEST_STRING = 255
 """Bytes of one string of a TXT record; a longer text has several."""
@@ -57,7 +57,7 @@ def line(domain: Domain, row: Record) -> str:
 
 
 def data(domain: Domain, row: Record) -> str:
-    """What stands after the type. Everything that a user has written in it is a checked name, or quoted."""
+    """Return the data after the record type. User input in it is a checked name, or quoted."""
     if row.type in ("A", "AAAA"):
         return row.target
     if row.type == "TXT":

@@ -41,13 +41,13 @@ def stream_events(ctx: Context, last_event_id: LastEventId = None, after: After 
 
 @endpoint("GET /v4/account/events/{event_id}", scope="events:read_only", grant="any")
 def view_event(ctx: Context, event: TheEvent) -> EventView:
-    """View one event."""
+    """View an event."""
     return rules.views(ctx, [event])[0]
 
 
 @endpoint("POST /v4/account/events/{event_id}/read", scope="events:read_only", grant="any")
 def read_event(ctx: Context, event: TheEvent) -> None:
-    """Mark one event as read."""
+    """Mark an event as read."""
     store.mark_read(ctx, event.id)
 
 

@@ -72,9 +72,9 @@ class Position(msgspec.Struct, frozen=True):
 
 
 def stream(ctx: Context, after: int | None) -> Stream:
-    """Events as they come, from ``after`` or from now on, and how earlier ones go on that are under way.
+    """Stream new events, from ``after`` or from now on, and changes of earlier events in progress.
 
-    Whoever was away since ``after`` is told how those stand that were under way then: no mark is the mark of that.
+    A client that was away since ``after`` gets the present state of the events that were in progress then.
     """
     if after is None:
         start = store.latest_id(ctx)
@@ -105,6 +105,6 @@ def _news(ctx: Context, position: Position) -> tuple[list[Frame], Position]:
 
 
 def _mark(view: EventView) -> bytes:
-    """What must differ for an event to be worth sending again; its duration grows all the time."""
+    """Return the values whose change makes an event worth sending again; its duration changes all the time."""
     changing: Any = (view.status, view.percent_complete, view.message, view.rate, view.time_remaining)
     return _encode(changing)

@@ -1,4 +1,4 @@
-"""Events as callers see them."""
+"""Response bodies of events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Meta
 from crofter.shapes import Address, EntityId, Filtered, Id, Moment, Raw, View, Word, word
 
 MESSAGE = word("The ", capital=True, pattern="Volume [A-Za-z0-9_-]+ is attached to another ")
-"""Of those that name an instance."""
+"""Dialect rule of messages that name an instance."""
 EventStatus = Literal["failed", "finished", "notification", "scheduled", "started"]
 ObjectId = Annotated[
     EntityId[Raw],
@@ -30,7 +30,7 @@ class EventEntity(View):
 
 
 class SecondaryEntity(View):
-    """A second object that gives an event its context."""
+    """A second object that an event refers to."""
 
     id: ObjectId
     label: str | None

@@ -91,7 +91,7 @@ _FIRST = query(
 NEVER = 1 << 62
 """An id that no event reaches."""
 _LATE = clock.MINUTE
-"""Whoever ends an event takes the time first, and may then wait for the account: so much earlier it may seem."""
+"""An event's end takes the time first and may then wait for the account, so its time may be that much earlier."""
 
 
 def _entity_id(value: Any) -> str:
@@ -220,12 +220,12 @@ def these(ctx: Context, ids: list[int]) -> list[Event]:
 
 
 def under_way(ctx: Context, last: int) -> list[int]:
-    """Which events up to ``last`` have not ended."""
+    """Return the ids up to ``last`` of events in progress."""
     return ctx.db.column(_UNDER_WAY, account_id=ctx.account_id, last=last)
 
 
 def ended_since(ctx: Context, last: int) -> list[int]:
-    """Which events up to ``last`` were under way when that one was written, and have ended."""
+    """Return the ids up to ``last`` of events that were in progress when ``last`` was written and have ended since."""
     created = ctx.db.value(_CREATED, account_id=ctx.account_id, last=last)
     if created is None:
         return []

@@ -1,4 +1,4 @@
-"""Which events a restricted user sees: of objects it may read, its own, and what other packages add."""
+"""Visibility of events for restricted users: of readable objects, their own, and by rules of other packages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _rules: dict[str, Rule] = {}
 
 
 def register(entity_type: str, rule: Rule) -> None:
-    """Let a package above decide who sees the events of its objects. Without a rule nobody restricted does."""
+    """Register a rule for the events of an entity type. Without a rule restricted users do not see them."""
     _rules[entity_type] = rule
 
 
 def condition() -> ColumnElement[bool]:
-    """Whether the user bound as ``user_id`` sees an event."""
+    """Return the condition that the user bound as ``user_id`` sees an event."""
     return or_(
         sees(event.c.entity_type, event.c.entity_id),
         and_(event.c.user_id == bindparam("user_id"), event.c.entity_type.in_(PERSONAL)),

@@ -48,7 +48,7 @@ def create_firewall(ctx: Context, body: FirewallCreate) -> FirewallView:
 
 @endpoint("GET /v4/networking/firewalls/{firewall_id}", scope="firewall:read_only", grant="firewall:read_only")
 def view_firewall(ctx: Context, firewall: TheFirewall) -> FirewallView:
-    """View one firewall."""
+    """View a firewall."""
     return store.view(firewall)
 
 
@@ -103,7 +103,7 @@ def create_firewall_device(ctx: Context, firewall: TheFirewall, body: FirewallDe
     grant="firewall:read_only",
 )
 def view_firewall_device(ctx: Context, firewall: TheFirewall, device: TheDevice) -> FirewallDeviceView:
-    """View one instance that a firewall guards."""
+    """View an instance that a firewall protects."""
     return rules.device_view(device)
 
 

@@ -1,4 +1,4 @@
-"""What may be said in a firewall: labels, ports and networks."""
+"""Checks of firewall fields: labels, ports and networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Firewalls, as other resources may ask about them."""
+"""Kind of firewalls, for other resources."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def _let_go(ctx: Context, instance: Instance) -> None:
 
 
 NEIGHBOUR = Neighbour(deleted=_let_go, filter_rules=rules.filter_rules, guard=rules.guard)
-"""Firewalls, as instances see them."""
+"""Callbacks of firewalls for instances."""

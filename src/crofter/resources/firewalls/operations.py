@@ -11,9 +11,9 @@ from crofter.engine import Operation, Sleep, StepContext, enqueue, tx_step
 from crofter.resources.instances.ips import rules as networks
 
 AT_ONCE = 50
-"""Machines of which one transaction takes care."""
+"""Maximum number of machines per transaction."""
 TOGETHER = 1000
-"""Machines of which one operation does."""
+"""Maximum number of machines per operation."""
 
 
 class ApplyArgs(Struct, frozen=True):
@@ -31,7 +31,7 @@ def apply_some(ctx: Context, work: StepContext) -> Sleep | None:
     return Sleep(0) if waiting[AT_ONCE:] else None
 
 
-# Of no key, like the operations that it queues: whichever is late applies what is newest all the same.
+# Without a key, like the operations that it queues: a late one applies the newest rules too.
 APPLY = Operation(kind="firewall_apply", args=ApplyArgs, steps=(apply_some,), keep=False)
 OPERATIONS = (APPLY,)
 

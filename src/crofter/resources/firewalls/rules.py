@@ -1,4 +1,4 @@
-"""Which firewalls there can be, what they guard, and which rules are in force."""
+"""Rules of firewalls, their devices, and the filter rules in force."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ TOO_MANY = f"Must have at most {MOST_RULES} rules, inbound and outbound together
 GUARDED = "The Compute {} has an enabled firewall already"
 DEVICE_TAKEN = "The Compute is assigned to this firewall already"
 
-# ---- what is wrong with rules ---------------------------------------------------------------------------------------
+# checks of rules
 
 
 def create_complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterator[Reason]:
-    """What is wrong with the rules of a new firewall, beyond the shape of each of their fields."""
+    """Return the problems of a new firewall's rules across fields."""
     sent_rules = sent.get("rules")
     if not isinstance(sent_rules, dict):
         return
@@ -174,7 +174,7 @@ def delete(ctx: Context, firewall: Firewall) -> None:
 
 
 def remove(ctx: Context, firewall_id: int) -> None:
-    """Nothing is left of it, and nothing is told of that."""
+    """Remove the firewall without an event."""
     tags.detach(ctx, store.KIND, firewall_id)
     access.forget(ctx, store.KIND, firewall_id)
     ctx.db.delete(store.firewall, account_id=ctx.account_id, id=firewall_id)
@@ -198,7 +198,7 @@ def update_rules(ctx: Context, firewall: Firewall, body: RulesUpdate) -> RulesVi
     return rules
 
 
-# ---- what a firewall guards -----------------------------------------------------------------------------------------
+# devices
 
 
 def add_device(ctx: Context, firewall: Firewall, body: FirewallDeviceCreate) -> FirewallDeviceView:
@@ -260,7 +260,7 @@ def remove_device(ctx: Context, firewall: Firewall, device: Device) -> None:
         operations.apply(ctx, [guarded.id])
 
 
-# ---- what machines are told -----------------------------------------------------------------------------------------
+# packet filters of machines
 
 
 def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:

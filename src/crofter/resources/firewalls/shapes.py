@@ -1,4 +1,4 @@
-"""Firewalls as they are sent and shown."""
+"""Request and response bodies of firewalls."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RuleAddresses(View):
 
 
 class RuleView(View):
-    """Which traffic is let through, or is not."""
+    """A rule that accepts or drops matching traffic."""
 
     protocol: Protocol
     addresses: RuleAddresses
@@ -70,7 +70,7 @@ class RuleView(View):
 
 
 class RulesView(View):
-    """What happens to traffic in both directions: the first rule that matches, else the policy."""
+    """Rules for both directions: the first match decides, otherwise the policy."""
 
     inbound: Annotated[list[RuleView], Meta(description="Rules for traffic to the instances, in order.")]
     inbound_policy: Policy
@@ -79,7 +79,7 @@ class RulesView(View):
 
 
 class FirewallView(View):
-    """Which traffic reaches the instances that it guards, and which leaves them."""
+    """Traffic filter of the protected instances."""
 
     created: Filtered[Moment]
     id: Filtered[Id]
@@ -91,7 +91,7 @@ class FirewallView(View):
 
 
 class DeviceEntity(View):
-    """What the firewall guards."""
+    """The protected instance."""
 
     id: Id
     label: Annotated[str | None, Meta(description="Name of the instance.")]

@@ -1,4 +1,4 @@
-"""Firewalls, and what they guard."""
+"""Storage of firewalls and their devices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ firewall = table(
     owned(),
     Column("label", Text, nullable=False),
     Column("status", Text, nullable=False, server_default="enabled"),
-    # One document, as it is shown: rules are read and replaced together, and every list shows all of them.
+    # Stored as a document in its displayed form: rules are read and replaced together, and every list shows all of
+    # them.
     Column("rules", Json, nullable=False),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
@@ -74,7 +75,7 @@ class Firewall(Row):
     label: str
     status: str
     rules: str
-    """As it is kept and shown."""
+    """Rules in the stored and displayed form."""
     created: str
     updated: str
     tags: str
@@ -126,9 +127,9 @@ def _collection(statement: Select[Any], tally: Tally | None = None) -> Collectio
 
 ALL = by_restricted(_collection(_OWN, _FIREWALLS), KIND)
 OF_OBJECT = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
-"""By whether the caller is restricted."""
+"""Collections for unrestricted and restricted callers."""
 
-# ---- what a firewall guards -----------------------------------------------------------------------------------------
+# devices
 
 _GUARDS = and_(firewall_device.c.kind == instances.KIND, firewall_device.c.object_id == instances.instance.c.id)
 _GUARDED = (
@@ -259,7 +260,7 @@ def guarded(ctx: Context, firewall_id: int) -> list[int]:
 
 
 def guarded_already(ctx: Context, instance_ids: Sequence[int]) -> set[int]:
-    """Those of the instances that have an enabled firewall."""
+    """Return the instances that have an enabled firewall."""
     return set(ctx.db.column(_GUARDED_ALREADY, ids=list(instance_ids)))
 
 

@@ -1,4 +1,4 @@
-"""Images: list and view, for everybody; an account's own for those who may read them."""
+"""Images: list and view, for all callers; an account's own for users who may read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crofter.shapes import Page
 TheImage = Annotated[store.Image, Lookup(store.one, "image_id")]
 OwnImage = Annotated[store.Image, Lookup(store.own, "image_id")]
 OWN = "images:read_only"
-"""What a token needs for the account's own images."""
+"""Scope for the account's own images."""
 
 
 @endpoint("GET /v4/images", scope="none", grant="any", catalogue="strangers")
@@ -31,7 +31,7 @@ def list_images(ctx: Context, listing: Listing) -> Page[ImageView]:
 
 @endpoint("GET /v4/images/{image_id:path}", scope="none", grant="any", catalogue="strangers", refuses=(Forbidden,))
 def view_image(ctx: Context, image: TheImage) -> ImageView:
-    """View one image."""
+    """View an image."""
     if not image.is_public and not covers(ctx.actor.scopes, OWN):
         raise ScopeMissing
     rules.must_be_readable(ctx, image)

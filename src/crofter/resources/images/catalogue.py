@@ -1,4 +1,4 @@
-"""The server's images, as the catalogue file has them."""
+"""Public images from the catalogue file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crofter.catalogue.table import Text, TomlMoment, written
 from crofter.resources.images.store import image
 
 MAKER = "compute"
-"""Who made the images that are nobody's own."""
+"""Creator of the public images."""
 
 
 class ImageEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Who may read and deploy which image."""
+"""Permissions to read and deploy images."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def must_be_deployable(ctx: Context, image: Image) -> None:
 
 
 def _readable(ctx: Context, image: Image) -> bool:
-    """The server's images are everybody's; for one of the account's a restricted user needs a grant."""
+    """True if the caller may read the image: it is public, or the user holds a grant."""
     return image.is_public or access.permits(ctx, KIND, image.id, "read_only")
 
 

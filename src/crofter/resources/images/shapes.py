@@ -1,4 +1,4 @@
-"""Images as callers see them."""
+"""Request and response bodies of images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAKER = word("", where='"id":"compute/')
 
 
 class ImageView(View):
-    """What a disk can be made from."""
+    """A source for new disks."""
 
     created: Filtered[Moment]
     created_by: Annotated[str, MAKER, Meta(description="A username, or `compute` for an official image.")]
@@ -38,7 +38,7 @@ class ImageView(View):
 class ImageCreate(Body):
     disk_id: Annotated[Id, Meta(description="The disk that becomes an image; 6144 MB at most.")]
     label: ImageLabel | None = None
-    """That of the disk, unless given."""
+    """Default: the label of the disk."""
     description: Description | None = None
 
 

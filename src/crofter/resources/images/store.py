@@ -53,7 +53,7 @@ image = table(
     Column("updated", Moment, nullable=False),
     Column("eol", Moment),
     Column("expiry", Moment),
-    # Of an image of an account: where it is kept, and how its file is sent if it is made from one.
+    # Private images: the host that stores it, and the upload of its file.
     Column("host", Id),
     Column("region", Text),
     Column("event_id", Id),
@@ -82,7 +82,7 @@ class Image(Offered):
     host: int | None
     region: str | None
     event_id: int | None
-    """Of the upload, which is told of from the moment it was asked for."""
+    """Event of the upload, written at its request."""
 
     @property
     def slug(self) -> str:
@@ -171,7 +171,7 @@ def one(ctx: Context, image_id: str) -> Image:
 
 
 def own(ctx: Context, image_id: str) -> Image:
-    """An image that the account may change: nobody changes those of the server."""
+    """Return an image that the account may change; public images are refused."""
     named = one(ctx, image_id)
     if named.is_public:
         raise Forbidden
@@ -179,12 +179,12 @@ def own(ctx: Context, image_id: str) -> Image:
 
 
 def find_unscoped(ctx: Context, image_id: int) -> Image | None:
-    """The image of whatever account; for operations, which were given its number."""
+    """Return the image of any account, for operations."""
     return ctx.db.maybe(_UNSCOPED, image_id=image_id)
 
 
 def by_upload(ctx: Context, digest: bytes) -> Image | None:
-    """The image that an address for files is for, of whatever account."""
+    """Return the image of an upload address, of any account."""
     return ctx.db.maybe(_BY_UPLOAD, digest=digest)
 
 
@@ -201,7 +201,7 @@ def insert(ctx: Context, **values: Any) -> Image:
 
 
 def change(ctx: Context, image_id: int, **values: Any) -> bool:
-    """Whether it is still there to be changed."""
+    """Update the image. Return False if it no longer exists."""
     return bool(ctx.db.update(image, {"id": image_id}, **values))
 
 
@@ -214,7 +214,7 @@ def entity(row: Image) -> Entity:
 
 
 def these(ctx: Context, ids: Sequence[int]) -> list[Image]:
-    """Those of the account's own images."""
+    """Return the given images of the account."""
     return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 

@@ -47,7 +47,7 @@ def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
 
 @endpoint("GET /v4/compute/instances/{compute_id}", scope="computes:read_only", grant="compute:read_only")
 def view_instance(ctx: Context, instance: Annotated[store.Shown, Lookup(store.shown, "compute_id")]) -> InstanceView:
-    """View one instance."""
+    """View an instance."""
     return views.view(ctx, instance)
 
 

@@ -41,7 +41,7 @@ class CloneArgs(Struct, frozen=True):
     """The instance that is copied onto."""
     disks: list[DiskPlan]
     configs: list[int]
-    """Profiles that were made for it."""
+    """Profiles created for the clone."""
 
 
 # ---- the operation --------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def begin(ctx: Context, work: StepContext) -> Sleep | None:
 
 
 def unmade(ctx: Context, work: StepContext, reason: str) -> None:
-    """What could not be copied is not there; the rest of the target is as it was."""
+    """Remove the disks that could not be copied; the rest of the target is unchanged."""
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is None:
         return
@@ -87,7 +87,7 @@ _UNDER_WAY = query(
 
 
 class Own(Struct):
-    """What there is to be copied, by number."""
+    """Disks and profiles that can be copied, by id."""
 
     disks: dict[int, Disk]
     configs: dict[int, Config]
@@ -153,7 +153,7 @@ def _about_choice(body: Clone, own: Own) -> Iterator[Reason]:
 
 
 def _chosen(body: Clone, own: Own) -> tuple[list[Disk], list[Config]]:
-    """All profiles and their disks unless said otherwise; disks that are named come along in any case."""
+    """Return the chosen profiles and disks: all profiles by default, and always the disks of chosen profiles."""
     wanted = set(own.configs if body.configs is None else body.configs)
     numbers = {number for config_id in wanted for number in own.configs[config_id].disks} | set(body.disks or ())
     return [own.disks[number] for number in sorted(numbers)], [own.configs[number] for number in sorted(wanted)]
@@ -199,7 +199,7 @@ def _written_down(
     made_configs = []
     for config in profiles:
         kept = {name: getattr(config, name) for name in KEPT}
-        if config.memory_limit == source.memory:  # all there is stays all there is
+        if config.memory_limit == source.memory:  # a limit at the plan's maximum stays at the maximum
             kept["memory_limit"] = target.memory
         made_configs.append(deploying.config_again(ctx, target, kept, numbers).id)
     return CloneArgs(target.id, plans, made_configs)

@@ -1,4 +1,4 @@
-"""What instances cost."""
+"""Cost of instances."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TheInstance = Annotated[store.Instance, Lookup(store.one, "compute_id")]
 
 
 class InstanceCost(View, rename={"from_": "from"}):
-    """What an instance costs this month."""
+    """Cost of an instance in this month."""
 
     forecast: Forecast
     from_: Moment

@@ -1,4 +1,4 @@
-"""What an instance costs: its plan, its backups, addresses beyond the first, and the managed service."""
+"""Billing of an instance: plan, backups, additional addresses, and the managed service."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def end(ctx: Context, instance: Instance) -> None:
 
 
 def resume(ctx: Context, instance: Instance) -> None:
-    """It was to be deleted and could not be: it has cost all the while. Who has closed the account pays no more."""
+    """Resume billing after a failed deletion, without a gap. A closed account is not billed."""
     if not accounts.by_id(ctx.db, instance.account_id).closed:
         ended = meters.resume(ctx, COMPUTE, instance.id, EVERYTHING)
         if ended is not None:

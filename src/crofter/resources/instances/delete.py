@@ -1,4 +1,4 @@
-"""Deleting an instance, whatever else is going on with it."""
+"""Deletion of an instance, at any time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crofter.resources.users import access
 
 @step(weight=1)
 def count_traffic(work: StepContext) -> Sleep | None:
-    """What it sent and received this month, before there is nobody left to ask."""
+    """Store this month's traffic while the host still knows it."""
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
         try:
@@ -36,7 +36,7 @@ def count_traffic(work: StepContext) -> Sleep | None:
 
 @step(weight=80, retries=50)
 def erase(work: StepContext) -> Sleep | None:
-    """Nothing is left of it on any host: the machine first, since it holds its disks."""
+    """Remove the instance from its hosts: the machine first, since it uses the disks."""
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
         own_disks = disks.of(ctx, instance.id)
@@ -65,7 +65,7 @@ def forget(ctx: Context, work: StepContext) -> Sleep | None:
 
 
 def spare(ctx: Context, instance_id: int) -> None:
-    """What could not be deleted is there as before, is paid for, and can be deleted again."""
+    """Restore an instance whose deletion failed: it is billed and can be deleted again."""
     states.spare(ctx, instance_id)
     costs.resume(ctx, store.get_unscoped(ctx, instance_id))
 
@@ -85,7 +85,7 @@ DELETE = Job(
 
 
 def delete(ctx: Context, instance: Instance) -> None:
-    """Accepted at any time: whatever is going on is stopped, and the instance goes as soon as it can."""
+    """Delete at any time: running work is cancelled, and the instance is removed as soon as possible."""
     if instance.status == "deleting":
         return
     costs.end(ctx, instance)

@@ -1,4 +1,4 @@
-"""What can be made to go wrong with instances, their hosts and their regions."""
+"""Faults of instances, hosts and regions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _simulated(runtime: Runtime) -> SimulatedHypervisor:
 
 
 def instance_of(runtime: Runtime, compute_id: int) -> Instance:
-    """The instance that a fault is to befall, whoever owns it."""
+    """Return the instance of a fault, of any account."""
     with runtime.database.read() as db:
         row = store.find_unscoped(Context(runtime, db), compute_id)
     if row is None:

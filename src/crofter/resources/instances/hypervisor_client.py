@@ -33,19 +33,19 @@ from crofter.resources.instances.ips.networks import Networks
 from crofter.resources.instances.store import Instance
 
 ASK_AGAIN, ASK_SELDOM = 5.0, 300.0
-"""Seconds of service time until a host that does not answer is asked again: at first, and in the end."""
+"""Seconds of service time between polls of an unreachable host: first and longest."""
 
 NEWS = 1.0
 """Seconds of service time after which the owner hears how far it is."""
 
 STANDING_POLL = 0.25
-"""Real seconds between two looks at real work while the service clock stands."""
+"""Real seconds between polls of real work while the service clock is frozen."""
 
 SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
-"""Operations whose owner sees them as something else."""
+"""Operations that their owner sees under another name."""
 
 MOVES = ("compute_migrate", "compute_migrate_datacenter", "compute_resize", "compute_mutate")
-"""Operations that take an instance to another host, of which the owner is told how long they will take."""
+"""Operations that move an instance to another host and report a remaining time."""
 
 Call = Callable[[Order], Progress]
 Ref = DomainRef | DiskRef | BackupRef | ImageRef
@@ -76,7 +76,7 @@ def _until(work: StepContext) -> int:
 
 
 def ask_later(work: StepContext) -> Sleep:
-    """A host does not answer: it is asked again, at longer and longer intervals."""
+    """Return the pause before the next poll of an unreachable host, growing with each try."""
     times = int(work.vars.get("away", 0))
     work.vars["away"] = times + 1
     return Sleep(min(ASK_SELDOM, ASK_AGAIN * 2 ** min(times, 10)))
@@ -134,7 +134,7 @@ def _whole(work: StepContext, percent: float, remaining: float) -> float:
 
 
 def _pause(remaining: float) -> float:
-    """Short work is asked about when it should be done; of long work the owner wants to see it move."""
+    """Return the pause before the next poll: short work is polled at its expected end, long work more often."""
     return max(0.05, min(remaining, max(NEWS, remaining / 10), ASK_SELDOM if remaining == inf else remaining))
 
 
@@ -151,7 +151,7 @@ def place(
 
 
 def remove(work: StepContext, refs: Iterable[Ref]) -> Sleep | None:
-    """Nothing is left of these on any host."""
+    """Remove these objects from all hosts."""
     driver = hypervisor(work.runtime)
     return carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in refs])  # type: ignore[misc]
 
@@ -163,7 +163,7 @@ def current(work: StepContext) -> Instance:
 
 
 def current_or_none(work: StepContext) -> Instance | None:
-    """The same, where it may be gone by now."""
+    """Return the instance, or None."""
     with work.read() as ctx:
         return store.find_unscoped(ctx, work.args.instance_id)
 

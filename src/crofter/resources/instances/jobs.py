@@ -31,7 +31,7 @@ SCHEDULES = (
     Schedule("instances.attend", sweeping.ATTEND, "every 21600", Nothing()),
     Schedule("instances.sweep", sweeping.SWEEP, "every 86400", Nothing()),
 )
-"""The simulated hypervisor tells of changes at once; these are the nets below."""
+"""Safety nets: the simulated hypervisor reports changes directly."""
 
 OPERATIONS: tuple[Operation, ...] = (
     looking.LOOK,

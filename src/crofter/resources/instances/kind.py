@@ -1,4 +1,4 @@
-"""Instances, as other resources may ask about them."""
+"""Kind of instances, for other resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instance may be called."""
+"""Labels of instances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DOUBLED = re.compile(r"--|__|\.\.")
 
 
 def complaint(label: str) -> str | None:
-    """Why this cannot be a label, if it cannot."""
+    """Return the problem of a label, or None."""
     if not _ALLOWED.fullmatch(label):
         return "Must only use ASCII letters, numbers, dashes, underscores and periods"
     if not (label[0].isalnum() and label[-1].isalnum()):

@@ -39,7 +39,7 @@ def choose_other_host(work: StepContext) -> Sleep | None:
     driver = hypervisor_client.hypervisor(work.runtime)
     try:
         host = driver.place(instance.region, instance.id, specs.bare(instance), avoid=instance.host, disk=max(1, size))
-    except DriverError:  # also where none answers: nobody waits for one here, but is shut down with the host
+    except DriverError:  # also if no host answers: the instance is then shut down with its host
         raise Failed(NO_SPACE) from None
     if host == work.args.host:
         raise Failed(NO_SPACE)
@@ -69,7 +69,7 @@ LEAVE = Operation(
 """No job of the owner: the instance runs on, and shows nothing else."""
 
 
-# ---- what a command does --------------------------------------------------------------------------------------------
+# calls of a command
 
 _instance, _operation = store.instance.c, operation.c
 _ON_HOST = query(
@@ -89,27 +89,27 @@ _ENDED = query(select(_operation.state, _operation.error).where(_operation.id ==
 
 
 class Left(Struct, frozen=True):
-    """What became of an instance that was to leave."""
+    """Result of an instance's move off a host."""
 
     instance_id: int
     host: int | None
-    """Where it is now."""
+    """Present host."""
     reason: str | None = None
-    """Why it could not leave."""
+    """Reason of a failed move."""
 
 
 def somebody_works(db: Session) -> bool:
-    """Whether a server is there that will do what is put into its queues."""
+    """True if a server is running that executes queued work."""
     return int(db.value(_AT_WORK, now=timekeeping.machine(db))) > 0
 
 
 def on_host(db: Session, host: int) -> list[int]:
-    """The instances there that are on, or that somebody is at work on and that may come on."""
+    """Return the instances on the host that are on, or have work in progress that may turn them on."""
     return db.column(_ON_HOST, host=host)
 
 
 def order(runtime: Runtime, host: int, instance_ids: list[int]) -> dict[int, int]:
-    """Let these leave, each behind whatever its owner has begun; the operation of each."""
+    """Queue the move of these instances behind their running work; return the operation of each."""
     ordered = {}
     for instance_id in instance_ids:
         with runtime.database.write() as db:
@@ -124,11 +124,11 @@ def order(runtime: Runtime, host: int, instance_ids: list[int]) -> dict[int, int
 
 
 def left(runtime: Runtime, ordered: dict[int, int]) -> Iterator[Left]:
-    """Those of them that are through with it, one way or the other."""
+    """Yield the instances whose move finished or failed."""
     for instance_id, number in ordered.items():
         with runtime.database.read() as db:
             row = db.maybe(_ENDED, id=number)
             instance: Instance | None = store.find_unscoped(Context(runtime, db), instance_id)
         if row is None or row.state in ("done", "failed", "cancelled"):
-            _, _, reason = ("" if row is None else row.error or "").partition(": ")  # the step is for nobody but us
+            _, _, reason = ("" if row is None else row.error or "").partition(": ")  # the step's name is internal
             yield Left(instance_id, None if instance is None else instance.host, reason or None)

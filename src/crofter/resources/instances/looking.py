@@ -47,7 +47,7 @@ def _found(ctx: Context, instance_id: int, host: int) -> None:
 
 @step(weight=1)
 def look(work: StepContext) -> Sleep | None:
-    """Show the status that the hypervisor tells of."""
+    """Update the status from the hypervisor."""
     instance = hypervisor_client.current_or_none(work)
     if instance is None or instance.status == "deleting":
         return None
@@ -82,7 +82,7 @@ def look_at_disks(work: StepContext) -> Sleep | None:
 
 
 def _as_seen(ctx: Context, instance: Instance, own: list[Disk], seen: dict[int, ObservedDisk]) -> None:
-    # Nobody is at work on the instance now: what was never ready will never be.
+    # No work is in progress: a disk that is absent now will never be ready.
     lost = [disk for disk in own if seen[disk.id].presence == "absent"]
     unmade = [disk for disk in own if disk.status != "ready" and seen[disk.id].presence in ("making", "leaving")]
     purging.forget_disks(ctx, instance, [disk.id for disk in (*lost, *unmade)])
@@ -96,8 +96,8 @@ LOOK = Operation(kind="compute_look", args=Args, steps=(locate, look, look_at_di
 
 
 def look_again(ctx: Context, work: StepContext, _reason: str) -> None:
-    """The hook of every job that failed or was cancelled: nobody knows how far it came, so somebody looks."""
+    """Queue an inspection after a failed or cancelled job: its progress is unknown."""
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
-        # No job of the owner: it changes nothing, so it takes its turn behind whatever was queued meanwhile.
+        # Internal work without a job: it waits behind work that was queued meanwhile.
         follow_up(ctx, work, LOOK, Args(instance.id), key=states.key(instance.id))

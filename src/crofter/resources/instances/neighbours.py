@@ -1,4 +1,4 @@
-"""The port for resources that refer to instances: what they are asked about one, and what they are told of it."""
+"""Port for resources that refer to instances: queries and notifications."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Devices = dict[str, dict[str, int | None]]
 
 
 class InStorage(Struct, frozen=True):
-    """What a resource has in the storage of regions."""
+    """Objects of a resource in the storage of regions."""
 
     expected: frozenset[VolumeRef] = frozenset()
     """Must be there."""
@@ -30,15 +30,17 @@ class Neighbour(Struct, frozen=True):
     against_leaving: Callable[[Context, Instance], Iterator[Reason]] = lambda _ctx, _instance: iter(())
     """Why the instance cannot go to another region."""
     has_volume: Callable[[Context, Instance, int, str], bool] = lambda _ctx, _instance, _volume_id, _field: False
-    """Whether a profile of the instance may name the volume. Raises if the caller may not use it; the last argument is
-    the field to be named then."""
+    """Return True if a profile of the instance may name the volume. Raises if the caller may not use it, naming the
+    field in the last argument.
+    """
     booting: Callable[[Context, Instance, Devices], None] = lambda _ctx, _instance, _devices: None
     """The machine is about to be switched on with these devices, by slot. Raises Failed if it cannot be."""
     redeployed: Callable[[Context, Instance, int | None], None] = lambda _ctx, _instance, _config_id: None
-    """All profiles of the instance, which is off, are gone; it will boot with this one, if with any."""
+    """Profiles of the instance, which is off, were replaced; the next boot uses this one, if any."""
     filter_rules: Callable[[Context, Instance], tuple[Rule, ...]] = lambda _ctx, _instance: ()
-    """The rules of the packet filter in front of the instance; none lets everything through. Asked by steps of
-    operations, so the account is the instance's. Whoever changes the answer calls ``ips.rules.apply_later``."""
+    """Rules of the instance's packet filter; empty accepts everything. Called by steps of operations, so the account is
+    the instance's. After a change, call ``ips.rules.apply_later``.
+    """
     guard: Callable[[Context, Instance, int], None] = lambda _ctx, _instance, _firewall_id: None
     """Put an instance that is created in this transaction behind a firewall. Raises Forbidden for a firewall that the
     caller may not change."""
@@ -47,19 +49,19 @@ class Neighbour(Struct, frozen=True):
     left: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
     """The instance leaves its region in this transaction, and its addresses there. It still has them."""
     in_storage: Callable[[Session], InStorage] = lambda _db: InStorage()
-    """All that it has in storage, of all accounts, for the sweeper."""
+    """Return all objects in storage, of all accounts, for the sweeper."""
 
 
 _registered: list[Neighbour] = []
 
 
 def register(*neighbours: Neighbour) -> None:
-    """Once, where all resources are listed. In this order they are asked and told."""
+    """Register all neighbours once, in the order of their calls."""
     _registered[:] = neighbours
 
 
 def _all() -> list[Neighbour]:
-    """Never a part of them: who asks without the others being there would leave things behind."""
+    """Return all neighbours. Fails before the registration: a partial list would leave references behind."""
     if not _registered:
         raise RuntimeError("no resource that refers to instances is registered: crofter.instance_neighbours does that")
     return _registered

@@ -1,4 +1,4 @@
-"""Taking what nobody has any more off its hosts."""
+"""Removal of deleted objects from hosts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PurgeArgs(Struct, frozen=True):
     backups: list[tuple[int, int]] = []
     tried: int = 0
     images: list[tuple[int | None, int]] = []
-    """Of accounts; the host is unknown of one that was never put on any."""
+    """Private images; the host is None for an image that was never stored."""
 
 
 @step(retries=50)
@@ -44,7 +44,7 @@ def purge(work: StepContext) -> Sleep | None:
 
 
 def try_again(ctx: Context, work: StepContext, _reason: str) -> None:
-    """Nobody waits for it, and nobody else would do it. What is left in the end, the sweeper reports."""
+    """Retry the removal. Leftovers after the last try are reported by the sweeper."""
     if work.args.tried < TRIES:
         args = replace(work.args, tried=work.args.tried + 1)
         enqueue(ctx, PURGE, args, due=ctx.now + min(clock.DAY, PAUSE * 2**work.args.tried))

@@ -1,4 +1,4 @@
-"""What goes onto a root disk: the password, the keys and the script, checked and sealed."""
+"""Contents of a new root disk: password, keys and script, checked and sealed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WEAK = "Password does not meet strength requirement"
 
 
 class SeedPlan(Struct, frozen=True):
-    """What goes onto the root disk. Sealed while it waits, since it holds the password."""
+    """Contents of a root disk. Sealed while queued, because of the password."""
 
     disk_id: int
     password: str | None = None
@@ -46,7 +46,7 @@ class Deploying(Protocol):
 
 
 def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[Reason]:
-    """What is wrong with password, keys and script."""
+    """Return the problems of password, keys and script."""
     if image is not None:
         images.must_be_deployable(ctx, image)
     if body.root_pass is not None:
@@ -71,7 +71,7 @@ def _about_password(ctx: Context, password: str) -> Iterator[Reason]:
 
 
 def seed(ctx: Context, instance_id: int, disk_id: int, body: Deploying) -> str:
-    """What goes onto the root disk, sealed."""
+    """Return the sealed contents of the root disk."""
     keys = [*body.authorized_keys, *ssh_keys.of_users(ctx, body.authorized_users)]
     script = None
     if body.stackscript_id is not None:

@@ -1,4 +1,4 @@
-"""Changing what an instance is called, and its settings."""
+"""Rules for changes of labels and settings."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def _about_schedule(instance: Instance, changed: Iterable[str]) -> Iterator[Reas
 
 
 def about_label(ctx: Context, label: str | None) -> Iterator[Reason]:
-    """Asked only of who is refused anyway; the database says it of the others."""
+    """Pre-check for requests that already failed validation; other clashes are reported by the unique constraint."""
     if label is not None and store.has_label(ctx, label):
         yield Reason(TAKEN, "label")

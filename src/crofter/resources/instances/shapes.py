@@ -1,4 +1,4 @@
-"""Instances as they are sent and shown."""
+"""Request and response bodies of instances."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class BackupsView(View):
 
 
 class Specs(View):
-    """What the plan gives: MB, MB, GB a month, and processors."""
+    """Resources of the plan: MB, MB, GB per month, and processors."""
 
     disk: int
     memory: int
@@ -242,7 +242,7 @@ class StatsData(View):
 
 
 class Stats(View):
-    """What an instance used over time."""
+    """Usage of an instance over time."""
 
     data: StatsData
     title: str

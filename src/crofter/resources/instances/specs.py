@@ -27,7 +27,7 @@ def spec(ctx: Context, instance: Instance, config: Config) -> DomainSpec:
 
 
 def bare(instance: Instance) -> DomainSpec:
-    """The machine without disks, for finding it a place."""
+    """Return the machine without disks, to find a host for it."""
     return DomainSpec(vcpus=instance.vcpus, memory=instance.memory)
 
 

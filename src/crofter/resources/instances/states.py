@@ -54,7 +54,7 @@ def show(ctx: Context, instance_id: int, status: str) -> None:
 
 
 def spare(ctx: Context, instance_id: int) -> None:
-    """It could not be deleted, so it may show other things again."""
+    """Set a deleting instance offline after a failed deletion."""
     ctx.db.update(store.instance, {"id": instance_id}, status="offline", updated=ctx.moment)
 
 
@@ -79,5 +79,5 @@ _UNDER_WAY = query(
 
 
 def under_way(ctx: Context, instance_id: int) -> set[str]:
-    """What is queued or under way with an instance: the kinds of operations."""
+    """Return the kinds of queued and running operations of an instance."""
     return set(ctx.db.column(_UNDER_WAY, key=key(instance_id)))

@@ -43,7 +43,7 @@ instance = table(
     Column("image", Text),
     Column("status", Text, nullable=False),
     Column("ipv6_rdns", Text),
-    # What the plan gives, as it was when the instance got it.
+    # Plan values at the time of the assignment.
     Column("vcpus", Integer, nullable=False),
     Column("memory", Integer, nullable=False),
     Column("disk", Integer, nullable=False),
@@ -62,10 +62,10 @@ instance = table(
     Column("booted_config", Id),
     Column("backups_cancelled", Moment),
     Column("migration_pending", Flag, nullable=False),
-    Column("stackscript_id", Id),  # what it was last deployed with
-    # How often its addresses or its filter have changed: the hypervisor refuses what it has newer news of.
+    Column("stackscript_id", Id),  # script of the last deployment
+    # Number of changes of addresses and filter: the hypervisor refuses older ones.
     Column("network_generation", Id, nullable=False, server_default="0"),
-    UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
+    UniqueConstraint("label", "account_id"),  # this order keeps searches by account off this index
     partial_index("ix_instance_host", "host", where="host IS NOT NULL"),
     # The few that are on their way from one status to another.
     partial_index("ix_instance_moving", "id", where=MOVING),
@@ -108,7 +108,7 @@ class Instance(Row):
 
 
 class Shown(Row):
-    """What is shown of an instance, as the database has it: a list of them costs no conversions."""
+    """Displayed fields of an instance as stored, so that lists need no conversion."""
 
     id: int
     label: str
@@ -205,12 +205,12 @@ def shown(ctx: Context, compute_id: int) -> Shown:
 
 
 def made(values: Mapping[str, Any]) -> Instance:
-    """What was just written, without asking for it again."""
+    """Build the row that was just written, without a query."""
     return Instance(*map(values.get, Instance.__struct_fields__))  # type: ignore[arg-type]
 
 
 def get_unscoped(ctx: Context, instance_id: int) -> Instance:
-    """The instance as it is now, whoever owns it by now; for steps of operations."""
+    """Return the instance of any account, for steps of operations."""
     row = find_unscoped(ctx, instance_id)
     if row is None:
         raise NotFound
@@ -218,12 +218,12 @@ def get_unscoped(ctx: Context, instance_id: int) -> Instance:
 
 
 def ask_ahead(ctx: Context, instance_id: int) -> None:
-    """The instance will be asked for, whoever owns it."""
+    """Prefetch the instance, of any account."""
     ctx.db.ask_ahead(_ANYONES, id=instance_id)
 
 
 def find_unscoped(ctx: Context, instance_id: int) -> Instance | None:
-    """The same, where it may be gone by now."""
+    """Return the instance of any account, or None."""
     return ctx.db.maybe(_ANYONES, id=instance_id)
 
 
@@ -236,7 +236,7 @@ def these_shown(ctx: Context, ids: Sequence[int]) -> list[Shown]:
 
 
 def script_of(ctx: Context, instance_id: int) -> int | None:
-    """The StackScript that it was last deployed with."""
+    """Return the StackScript of the last deployment, or None."""
     script_id: int | None = ctx.db.value(_SCRIPT, id=instance_id)
     return script_id
 

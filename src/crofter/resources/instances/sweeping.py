@@ -32,7 +32,7 @@ log = logging.getLogger("crofter")
 
 
 class Report(Struct):
-    """What does not agree, by the names that things have on hosts. Only what was seen twice is told of."""
+    """Differences by names on hosts. Only differences seen twice are reported."""
 
     orphans: list[str] = []
     """On a host, and not in the database."""
@@ -41,7 +41,7 @@ class Report(Struct):
     misplaced: list[str] = []
     """On another host than the database says."""
     stuck: list[int] = []
-    """Instances on their way to nowhere: nobody is at work on them."""
+    """Instances in a transitional status without work in progress."""
     unreachable: list[int] = []
     """Hosts that did not answer; nothing is known about what is there."""
 
@@ -61,14 +61,14 @@ class Inventories(Struct):
 
     kind: type[DomainRef] | type[DiskRef] | type[BackupRef] | type[ImageRef]
     there: str
-    """In this state it must be on its host."""
+    """Status in which the object must be on its host."""
     entries: dict[int, Entry]
     leaving: set[int]
-    """Those that nobody has any more and that are about to go."""
+    """Objects whose removal is pending."""
     refs: Sequence[hypervisor_client.Ref]
-    """What the hosts have."""
+    """Objects on the hosts."""
     key: Callable[[int], str] = states.key
-    """Under which it is worked on."""
+    """Function that returns the queue key of an object."""
 
 
 _LIVE = state_in(operation, "queued", "running", "waiting")
@@ -104,7 +104,7 @@ _IMAGES = query(
 
 
 def reconcile(runtime: Runtime) -> Report:
-    """Compare, tell the log, and have somebody look at what is stuck."""
+    """Compare, log the differences, and queue inspections of stuck instances."""
     report = compare(runtime)
     report.stuck = _attended(runtime, report.stuck)
     for name in ("orphans", "missing", "misplaced", "stuck"):
@@ -163,10 +163,9 @@ def _compare(again: SecondLook, report: Report, both: Inventories, busy: set[str
 
 
 class SecondLook:
-    """Hosts are listed once more, if there is anything to tell of: it may have come or gone since.
+    """A second listing of the hosts if there are differences: objects may have appeared or gone.
 
-    By a list and not one by one: a driver may tell of one thing what it has written down, and only in a list what is
-    really there.
+    A list and no single lookups: a driver may answer a lookup from its ledger, but a list only from the hosts.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -181,14 +180,14 @@ class SecondLook:
         return ref in self._listed
 
     def is_missing(self, ref: hypervisor_client.Ref | VolumeRef) -> bool:
-        """What is on a host that does not answer is not missing."""
+        """Return True if the object is absent. Objects on unreachable hosts are not missing."""
         seen = hypervisor_client.hypervisor(self._runtime).observe(ref)
         unknown = (seen.power if isinstance(seen, ObservedDomain) else seen.presence) == "unknown"
         return not unknown and not self.is_there(ref)
 
 
 def repair(runtime: Runtime) -> list[int]:
-    """Have somebody look at every instance that shows a passing status while nobody is at work on it."""
+    """Queue an inspection of every instance in a transitional status without work in progress."""
     with runtime.database.read() as db:
         stuck = _stuck(db, set(db.column(_BUSY)))
     return _attended(runtime, stuck)
@@ -199,7 +198,7 @@ def _stuck(db: Session, busy: set[str]) -> list[int]:
 
 
 def _attended(runtime: Runtime, stuck: list[int]) -> list[int]:
-    """Those of them that somebody will look at; the others have been taken up meanwhile."""
+    """Return the instances for which an inspection was queued; others have work in progress again."""
     return [instance_id for instance_id in stuck if _look_at(runtime, instance_id)]
 
 

@@ -1,4 +1,4 @@
-"""Instances as callers see them."""
+"""Response bodies of instances."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def views(ctx: Context, rows: Sequence[Shown]) -> list[InstanceView]:
 
 
 def view(ctx: Context, row: Shown) -> InstanceView:
-    # What is kept as it is shown goes from the database to the answer without being looked at.
+    # Stored JSON in its displayed form is copied to the response without parsing.
     return _view(ctx, row, Raw(row.alerts), Raw(row.ipv4), Raw(row.tags))
 
 
 def view_now(ctx: Context, instance_id: int) -> InstanceView:
-    """The instance as it is by now."""
+    """Return the instance's present state."""
     return view(ctx, store.shown(ctx, instance_id))
 
 

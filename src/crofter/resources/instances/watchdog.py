@@ -1,4 +1,4 @@
-"""What happens to an instance without anybody asking: noticed, shown, and where it should be, undone."""
+"""Unordered changes of instances: detected, shown, and reversed where configured."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger("crofter")
 class WatchArgs(Struct, frozen=True):
     instance_id: int
     by_itself: bool
-    """Whether the machine was seen to have gone off by itself."""
+    """True if the machine went off without an order."""
 
 
 BOOTS = 5
@@ -72,8 +72,8 @@ def apply_observation(runtime: Runtime, db: Session, observed: ObservedDomain) -
     try:
         admit(ctx, states.key(instance.id))
     except Busy:
-        # Whoever is at it may not look when it ends, and would not know that this was the guest's doing. No job of
-        # the owner: what comes of it may be one, which is started behind this.
+        # A running job may not check the state at its end, and would not know that the guest caused the change.
+        # Internal work without a job: a job may result, which is queued behind it.
         args = WatchArgs(instance.id, by_itself=_by_itself(observed))
         enqueue(ctx, WATCH, args, key=states.key(instance.id))
         return
@@ -121,7 +121,7 @@ def _bring_back(ctx: Context, instance: Instance, after: Operation | None) -> No
 
 
 def look_at(runtime: Runtime, instance_id: int) -> None:
-    """Look at one machine now."""
+    """Check a machine now."""
     with runtime.database.read() as db:
         instance = store.find_unscoped(Context(runtime, db), instance_id)
     if instance is None or instance.host is None:

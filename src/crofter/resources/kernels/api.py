@@ -1,4 +1,4 @@
-"""Kernels: list and view, for everybody."""
+"""Kernels: list and view, for all callers."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def list_kernels(ctx: Context, listing: Listing) -> Page[KernelView]:
 
 @endpoint("GET /v4/compute/kernels/{kernel_id:path}", scope="none", grant="any", catalogue="everybody")
 def view_kernel(ctx: Context, kernel: TheKernel) -> KernelView:
-    """View one kernel."""
+    """View a kernel."""
     return kernel.view()

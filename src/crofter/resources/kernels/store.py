@@ -23,7 +23,7 @@ Architecture = Literal["x86_64", "i386"]
 
 
 class KernelView(View):
-    """What a configuration profile can boot."""
+    """A kernel that a configuration profile can boot."""
 
     architecture: Filtered[Architecture]
     built: Moment
@@ -39,9 +39,9 @@ class KernelView(View):
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 LATEST = "compute/latest-64bit"
-"""What a configuration profile boots unless it says otherwise."""
+"""Default kernel of a configuration profile."""
 GRUB = "compute/grub2"
-"""What a deployment boots: the kernel that is inside the disk."""
+"""Kernel of a deployment: the kernel inside the disk."""
 
 kernel = table(
     "kernel",

@@ -35,5 +35,5 @@ def list_logins(ctx: Context, listing: Listing) -> Page[LoginView]:
 
 @endpoint("GET /v4/profile/logins/{login_id}", scope="account:read_only", grant="any")
 def view_login(ctx: Context, login: OwnLogin) -> LoginView:
-    """View one of your own logins."""
+    """View a login of your own."""
     return store.view(login)

@@ -95,5 +95,5 @@ def list_longview_subscriptions(ctx: Context, listing: Listing) -> Page[Longview
 
 @endpoint("GET /v4/longview/subscriptions/{subscription_id}", scope="none", grant="any", catalogue="everybody")
 def view_longview_subscription(ctx: Context, subscription: TheSubscription) -> LongviewSubscriptionView:
-    """View one of the plans."""
+    """View a Longview plan."""
     return subscription.view()

@@ -1,4 +1,4 @@
-"""Longview clients, as other resources may ask about them."""
+"""Kind of Longview clients, for other resources."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def delete(ctx: Context, row: Client) -> None:
 
 
 def remove(ctx: Context, client_id: int) -> None:
-    """Without an event: of an account that closes, nobody is left to read it."""
+    """Remove without an event: a closing account has no readers."""
     store.delete(ctx, client_id)
     access.forget(ctx, store.KIND, client_id)
 
@@ -130,7 +130,7 @@ def subscription(ctx: Context, subscription_id: str) -> Subscription:
 
 
 def plan(ctx: Context) -> LongviewSubscriptionView | None:
-    """What the account subscribes to; None: nothing."""
+    """Return the subscribed plan of the account, or None."""
     current = _plan(ctx)
     return None if current is None else current.view()
 

@@ -14,7 +14,7 @@ _ALLOWED = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def complaint(label: str) -> str | None:
-    """Why this cannot be a label, if it cannot."""
+    """Return the problem of a label, or None."""
     return None if _ALLOWED.fullmatch(label) else "Must only use ASCII letters, numbers, dashes and underscores"
 
 
@@ -33,7 +33,7 @@ SubscriptionId = Literal["longview-3", "longview-10", "longview-40", "longview-1
 
 
 class LongviewApps(View):
-    """Which applications the client was found to watch."""
+    """Applications that the client monitors."""
 
     apache: Annotated[bool, Meta(description="Whether it watches an Apache web server.")]
     mysql: Annotated[bool, Meta(description="Whether it watches a MySQL database.")]

@@ -118,7 +118,7 @@ def seal(ctx: Context, client_id: int, secrets: Mapping[str, str]) -> None:
 
 
 def opened(ctx: Context, client_id: int) -> dict[str, str]:
-    """What the agent needs, in plain text."""
+    """Return the keys for the agent in plain text."""
     row = ctx.db.one(_SECRETS, account_id=ctx.account_id, id=client_id)
     keyring = ctx.runtime.keyring
     return {

@@ -38,14 +38,14 @@ def schedule(ctx: Context, instance: Instance, kind: str, when: int, reason: str
 
 
 def call_off(ctx: Context, maintenance_id: int) -> bool:
-    """It will not be done after all. Whether there was anything to call off that had not begun."""
+    """Cancel a maintenance. Return False if it has begun or does not exist."""
     return ctx.db.delete(store.maintenance, id=maintenance_id, status="pending") > 0
 
 
 @tx_step()
 def begin(ctx: Context, work: StepContext) -> Sleep | None:
-    """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
-    # Who only schedules it has no use for how it is done, and a command would wait for that.
+    """Begin the maintenance: reboot or move the instance, behind running work of its owner."""
+    # Imported here: commands that only schedule maintenance need not load it.
     from crofter.resources.instances import leaving  # noqa: PLC0415
     from crofter.resources.instances.move import operations as move  # noqa: PLC0415
     from crofter.resources.instances.power.operations import HOST_REBOOT, BootArgs  # noqa: PLC0415
@@ -56,7 +56,7 @@ def begin(ctx: Context, work: StepContext) -> Sleep | None:
     if not started or instance is None:
         return None  # gone, with its instance
     work.vars["until"] = ctx.now + LASTS * clock.SECOND
-    ctx = system_context(ctx.runtime, ctx.db, instance)  # whoever has it by now hears of it
+    ctx = system_context(ctx.runtime, ctx.db, instance)  # the present owner gets the event
     config = next(
         (candidate for candidate in configs.of(ctx, instance.id) if candidate.id == instance.booted_config), None
     )

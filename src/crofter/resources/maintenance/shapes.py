@@ -1,4 +1,4 @@
-"""Maintenance as callers see it."""
+"""Response bodies of maintenance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MaintenanceType = Literal["reboot", "cold_migration", "live_migration", "volume_
 
 
 class MaintenanceEntity(View):
-    """What is maintained; so far always an instance."""
+    """Object of the maintenance; at present always an instance."""
 
     id: Id
     label: str

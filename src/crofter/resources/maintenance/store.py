@@ -60,7 +60,7 @@ def _collection(statement: Select[Any]) -> Collection[Maintenance]:
 
 
 BY_RESTRICTED = {False: _collection(_ALL), True: _collection(_ALL.where(_GRANTED))}
-"""What a caller sees, by whether it is restricted."""
+"""Collections for unrestricted and restricted callers."""
 _LISTED = query(_ALL.order_by(maintenance.c.id), Maintenance)
 
 
@@ -69,10 +69,10 @@ def listed(ctx: Context) -> list[Maintenance]:
 
 
 def any_one(ctx: Context, maintenance_id: int) -> Maintenance | None:
-    """Whosever it is, for the operator."""
+    """Return the maintenance of any account, for the operator."""
     return ctx.db.maybe(_ANY, id=maintenance_id)
 
 
 def everybodys(ctx: Context) -> list[Maintenance]:
-    """Of all accounts, for the operator."""
+    """Return the maintenance of all accounts, for the operator."""
     return ctx.db.all(_EVERYBODYS)

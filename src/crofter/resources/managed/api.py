@@ -1,4 +1,4 @@
-"""Managed service: switched on for all instances, and asked for first by every endpoint of it."""
+"""Managed service: enabled for all instances of an account, and required by all its endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use managed service: accounts that have it."""
+"""Access to the managed service, for accounts that have enabled it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ NOT_MANAGED = (
 
 
 def required(ctx: Context) -> None:
-    """Asked before anything else, so that other accounts learn nothing, not even what is missing in a request."""
+    """Refuse other accounts before any other check, so that they learn nothing."""
     if not ctx.db.value(_MANAGED, account_id=ctx.account_id):
         raise Forbidden(NOT_MANAGED)

@@ -32,7 +32,7 @@ ASSIGNED = ("compute_addip", "compute_deleteip")
 
 
 def _whose(ctx: Context) -> dict[str, Any]:
-    """Whose rows a list is of, and who looks."""
+    """Return the account and user that restrict a list."""
     seen = {"user_id": ctx.actor.user_id} if ctx.actor.restricted else {}
     return {"account_id": ctx.account_id, **seen}
 
@@ -60,7 +60,7 @@ def allocate_ip(ctx: Context, body: AddressAllocate) -> IpView:
 
 @endpoint("GET /v4/networking/ips/{address}", scope="ips:read_only", grant="compute:read_only")
 def view_ip(ctx: Context, held: TheAddress) -> IpView:
-    """View one address."""
+    """View an address."""
     return instance_ips.view(ctx, held.instance, held.address)
 
 

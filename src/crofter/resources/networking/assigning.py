@@ -1,4 +1,4 @@
-"""Moving addresses between instances: all that is asked for at once, or nothing."""
+"""Assignment of addresses to instances: all requested moves, or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_THERE = "The {} is not in this region."
 
 
 class _Move(Struct):
-    """What goes from one instance to another."""
+    """A move from one instance to another."""
 
     what: Address | Range
     to: int
@@ -113,7 +113,7 @@ def _carry_out(ctx: Context, body: Assign, moves: list[_Move]) -> None:
 
 
 def _against(ctx: Context, rows: Iterable[Instance], moves: list[_Move]) -> Iterator[Reason]:
-    """What each instance would have in the end, and may not."""
+    """Yield the problems of each instance's addresses after the moves."""
     moved = {move.text: move.to for move in moves}
     for instance in rows:
         stays = [row for row in ips.of(ctx, instance.id) if moved.get(row.address, instance.id) == instance.id]

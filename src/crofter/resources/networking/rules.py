@@ -1,4 +1,4 @@
-"""Whose an address is, what is shown of it, and who is given a range."""
+"""Ownership and display of addresses, and assignment of ranges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_ADDRESS = "IP Address not found."
 
 
 class HeldAddress(Struct):
-    """An address of one of the account's instances."""
+    """An address with its instance."""
 
     instance: Instance
     address: str
@@ -91,7 +91,7 @@ def usable(ctx: Context, compute_id: int, field: str) -> Instance:
 
 
 def must_stay(ctx: Context, touched: Sequence[Instance]) -> None:
-    """Nothing is given to or taken from what goes away: where it arrives it gets other addresses."""
+    """Refuse changes to instances that are migrating: they get other addresses at their destination."""
     for instance in touched:
         instance_ips.must_stay(instance)
         if MIGRATE_REGION.operation.kind in states.under_way(ctx, instance.id):

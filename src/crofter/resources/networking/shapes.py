@@ -10,7 +10,7 @@ from crofter.resources.instances.ips.shapes import IpAllocate
 from crofter.shapes import Body, Filtered, Id, Moment, View
 
 MOST = 100
-"""Addresses that one request may name."""
+"""Maximum number of addresses in a request."""
 AddressText = Annotated[str, Meta(max_length=64, description="An address.", examples=["100.64.0.2"])]
 AssignedText = Annotated[
     str,
@@ -66,7 +66,7 @@ class NewRange(View):
 
 
 class RoutedRange(View):
-    """An IPv6 range, and who may use it."""
+    """An IPv6 range, with the instances that may use it."""
 
     computes: Annotated[list[int], Meta(description="The instance that it is routed to, and those that share it.")]
     is_bgp: Annotated[bool, Meta(description="Whether it is shared.")]

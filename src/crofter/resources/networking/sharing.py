@@ -85,6 +85,6 @@ def _against(instance: Instance, held: Address | Range | None) -> str | None:
 
 
 def _must_be_usable(ctx: Context, address: Address | Range, field: str) -> None:
-    """Who lends an address must be the caller's to change, too."""
+    """Refuse an address whose lending instance the caller may not change."""
     if not ctx.runtime.kinds.permits(ctx, instances.KIND, address.instance_id, "read_write"):
         raise inaccessible(instances.KIND, field)

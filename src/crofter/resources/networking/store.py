@@ -1,4 +1,4 @@
-"""What is listed of an account's networking."""
+"""Lists of an account's networking."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OWN = instance.c.account_id == bindparam("account_id")
 
 
 def _visible(compute_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    """What a restricted user sees is of the instances that were granted."""
+    """Return the condition that restricted users see: instances with a grant."""
     seen = select(grant.c.object_id).where(grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND)
     return compute_id.in_(seen)
 
@@ -123,7 +123,7 @@ class _Granted(Collection[Listed]):
 
 
 class _Counted(_Granted):
-    """All of an account's. Totals and deep pages are found by what is counted of both tables."""
+    """Collection of all rows of an account. Totals and deep pages use the counts of both tables."""
 
     @cached_property
     def _between(self) -> Query[Listed]:
@@ -160,7 +160,7 @@ ADDRESSES = {
     False: _Counted(IpView, _ALL, Listed, **_BY_INSTANCE),
     True: _Granted(IpView, _ALL.where(_visible(_listed.c.compute_id)), Listed, **_BY_INSTANCE),
 }
-"""By whether the caller is restricted."""
+"""Collections for unrestricted and restricted callers."""
 
 
 # ---- ranges ---------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _ranges(*, pools: bool) -> dict[bool, Collection[Range]]:
 
 
 RANGES, POOLS = _ranges(pools=False), _ranges(pools=True)
-"""By whether the caller is restricted."""
+"""Collections for unrestricted and restricted callers."""
 
 
 # ---- private networks -----------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def _vlans(used: ColumnElement[bool]) -> Collection[Vlan]:
 
 
 VLANS = {False: _vlans(IN_USE), True: _vlans(_SEEN_MEMBERS.where(config_vlan.c.vlan_id == vlan.c.id).exists())}
-"""By whether the caller is restricted."""
+"""Collections for unrestricted and restricted callers."""
 _COMPUTES = {
     restricted: query(
         members.where(among(config_vlan.c.vlan_id, "ids")).distinct().order_by(config.c.instance_id),

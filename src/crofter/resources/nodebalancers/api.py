@@ -62,7 +62,7 @@ def create_nodebalancer(ctx: Context, body: NodeBalancerCreate) -> NodeBalancerV
     grant="nodebalancer:read_only",
 )
 def view_nodebalancer(ctx: Context, balancer: TheNodeBalancer) -> NodeBalancerView:
-    """View one load balancer."""
+    """View a load balancer."""
     return store.view(ctx, balancer)
 
 

@@ -1,4 +1,4 @@
-"""Load balancers, as other resources may ask about them."""
+"""Kind of load balancers, for other resources."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ NODEBALANCER = kind_of(
 )
 
 NEIGHBOUR = Neighbour(deleted=nodes.leave, left=nodes.leave)
-"""Load balancers, as instances see them."""
+"""Callbacks of load balancers for instances."""

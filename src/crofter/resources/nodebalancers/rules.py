@@ -1,4 +1,4 @@
-"""Which load balancers can be made, and what becomes of them."""
+"""Rules of load balancers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _complaints(ctx: Context, body: NodeBalancerCreate, plans: list[configs.Plan
 
 
 def _about_label(ctx: Context, label: str | None) -> Iterator[Reason]:
-    """Asked only of who is refused anyway; the database says it of the others."""
+    """Pre-check for requests that already failed validation; other clashes are reported by the unique constraint."""
     if label is not None and store.has_label(ctx, label):
         yield Reason(store.TAKEN, "label")
 
@@ -102,7 +102,7 @@ def delete(ctx: Context, balancer: NodeBalancer) -> None:
 
 
 def remove(ctx: Context, balancer: NodeBalancer) -> None:
-    """Nothing is left of it, and nothing is paid for it."""
+    """Remove the load balancer and stop billing it."""
     prices.end_nodebalancer(ctx, balancer.id)
     tags.detach(ctx, store.KIND, balancer.id)
     access.forget(ctx, store.KIND, balancer.id)

@@ -1,4 +1,4 @@
-"""Load balancers as they are sent and shown."""
+"""Request and response bodies of load balancers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crofter.resources.tags.shapes import TagLabel
 from crofter.shapes import UNSET, Body, Filtered, HostName, Id, Moment, Optional, View
 
 MOST_CONFIGS = 32
-"""Ports of one load balancer."""
+"""Maximum number of ports of a load balancer."""
 
 _LABEL = re.compile("[a-zA-Z0-9_-]*")
 
@@ -40,7 +40,7 @@ Points = Annotated[list[float], Meta(description="Points of five minutes, oldest
 
 
 class NodeBalancerTransferView(View):
-    """MB in this month; null while nothing is known."""
+    """Traffic of this month in MB; null if unknown."""
 
     in_: float | None = field(name="in")
     out: float | None
@@ -48,7 +48,7 @@ class NodeBalancerTransferView(View):
 
 
 class NodeBalancerView(View):
-    """One address in front of several instances of its region."""
+    """An address in front of several instances of its region."""
 
     client_conn_throttle: Throttle
     created: Filtered[Moment]

@@ -49,7 +49,7 @@ nodebalancer = table(
     Column("ipv4", Text, nullable=False, unique=True),
     Column("ipv6", Text),
     Column("client_conn_throttle", Integer, nullable=False, server_default="0"),
-    # Bytes of this month; null while nothing is known.
+    # Bytes of this month; null if unknown.
     Column("bytes_in", Id),
     Column("bytes_out", Id),
     Column("created", Moment, nullable=False),
@@ -139,7 +139,7 @@ def insert(ctx: Context, label: str | None, region: str, throttle: int, hostname
     """A new row; without a label it is called after its number."""
     row = {
         "account_id": ctx.account_id,
-        # Every row has a label of its own from the start; nobody sees this one.
+        # Temporary unique label, replaced in this transaction.
         "label": label or f"new-{ctx.rng.hex(24)}",
         "region": region,
         "hostname": hostname,

@@ -1,4 +1,4 @@
-"""Derived from state when somebody looks, never stored: what has no cause any more is not there."""
+"""Notifications, derived from the present state at each request and not stored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Severity = Literal["minor", "major", "critical"]
 
 
 class NotificationEntity(View):
-    """What a notification is about."""
+    """Object of a notification."""
 
     id: int | str | None
     label: str | None

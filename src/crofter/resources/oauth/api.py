@@ -17,7 +17,7 @@ from crofter.shapes import Page
 
 TheClient = Annotated[store.Client, Lookup(store.one, "client_id")]
 TheThumbnail = Annotated[store.Thumbnail, Lookup(store.thumbnail, "client_id")]
-# Shown to anybody, perhaps on a page of somebody else: it can be looked at, and nothing else.
+# Headers of a public picture, which may be embedded in foreign pages: they permit display only.
 HARMLESS = (
     ("cache-control", "public, max-age=300"),
     ("content-security-policy", "default-src 'none'; sandbox"),
@@ -110,5 +110,5 @@ def view_oauth_client_thumbnail(ctx: Context, thumbnail: TheThumbnail) -> Reply:
     max_body=rules.MOST_BYTES,
 )
 def update_oauth_client_thumbnail(ctx: Context, client: TheClient, picture: Picture) -> None:
-    """Give an OAuth client a picture, which anybody can see: PNG, JPEG or GIF."""
+    """Set the picture of an OAuth client, visible to everyone: PNG, JPEG or GIF."""
     rules.set_thumbnail(ctx, client, picture.content)

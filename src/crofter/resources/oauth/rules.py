@@ -1,4 +1,4 @@
-"""What becomes of OAuth clients, and who learns their secret."""
+"""Rules of OAuth clients and their secrets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def thumbnail_url(ctx: Context, public_id: str) -> str:
 
 
 def create(ctx: Context, body: OAuthClientCreate) -> OAuthClientView:
-    """A client with a secret that nobody knows yet: it is told when it is reset."""
+    """Create a client. Its secret is shown when it is reset."""
     public_id = ctx.rng.hex(20)
     ctx.db.insert(
         store.client,
@@ -80,7 +80,7 @@ def delete(ctx: Context, client: Client) -> None:
 
 
 def cleaned(content: bytes, kind: pictures.Kind) -> bytes:
-    """A picture as it may be shown to anybody."""
+    """Return the picture in a form that is safe to publish."""
     try:
         return pictures.cleaned(content, kind, most_pixels=MOST_PIXELS, most_bytes=MOST_BYTES)
     except pictures.Unfit as unfit:

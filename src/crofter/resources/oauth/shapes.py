@@ -1,4 +1,4 @@
-"""OAuth clients as they are sent and shown."""
+"""Request and response bodies of OAuth clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_REDIRECT = "Must be an https URL, or an http URL of this machine (127.0.0.1, 
 
 
 def redirect_complaint(value: str) -> str | None:
-    """Why codes cannot be sent to an address: somebody between could read them, or it is none."""
+    """Return the problem of a redirect address: invalid, or readable by third parties."""
     if not (value.isascii() and value.isprintable()) or set(' "<>\\\\^`{|}#') & set(value):
         return NO_REDIRECT
     try:
@@ -45,7 +45,7 @@ Public = Annotated[bool, Meta(description="Whether the application cannot keep a
 
 
 class OAuthClientView(View):
-    """An application that users can let act for them."""
+    """An application that may act for users."""
 
     id: Annotated[str, Meta(description="The client id; no secret.", examples=["2737bf16b39ab5d7b4a1"])]
     label: Filtered[ClientLabel]

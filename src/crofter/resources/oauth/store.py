@@ -1,4 +1,4 @@
-"""OAuth clients, and what users have allowed them."""
+"""Storage of OAuth clients and authorizations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crofter.resources.oauth.shapes import OAuthClientView
 client = table(
     "oauth_client",
     identity(),
-    # Null for a client of the server itself, like the command line's: everybody may use it, nobody owns it.
+    # Null for a built-in client, such as the command line's: all users may use it.
     Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE")),
     Column("public_id", Text, nullable=False, unique=True),  # 20 hexadecimal characters, the id of the interface
     Column("label", Text, nullable=False),
@@ -24,7 +24,7 @@ client = table(
     Index("ix_oauth_client_account_id", "account_id", "id"),
 )
 
-# One per consent of one user to one client. Deleting it ends every token that came from it.
+# Consent of a user to a client. Its deletion ends every token from it.
 authorization = table(
     "app_authorization",
     identity(),
@@ -34,7 +34,7 @@ authorization = table(
     Column("scopes", Text, nullable=False),
     Column("created", Moment, nullable=False),
     Column("expiry", Moment),
-    # Of the console: the login session that it lives and ends with. Null for every other client.
+    # Console only: the login session that it ends with. Null for other clients.
     Column("session_id", Id, ForeignKey("login_session.id", ondelete="CASCADE"), index=True),
 )
 
@@ -76,5 +76,5 @@ def one(ctx: Context, client_id: str) -> Client:
 
 
 def thumbnail(ctx: Context, client_id: str) -> Thumbnail:
-    """The picture of any account's client: whoever is asked to trust it sees it."""
+    """Return the picture of any account's client: users see it on the consent page."""
     return ctx.db.one(_THUMBNAIL, public_id=client_id)

@@ -1,1 +1,1 @@
-"""The profile of the user who asks."""
+"""Profile of the current user."""

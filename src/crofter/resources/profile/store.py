@@ -56,7 +56,7 @@ AuthorizedKeys = Annotated[
 
 
 class Referrals(View):
-    """What the user has earned by bringing others."""
+    """Rewards for referrals."""
 
     code: str
     completed: int
@@ -67,7 +67,7 @@ class Referrals(View):
 
 
 class ProfileView(View):
-    """The user who asks."""
+    """The current user."""
 
     authentication_type: Literal["password"]
     authorized_keys: list[str] | None
@@ -141,7 +141,7 @@ def _shown(ctx: Context, profile: Profile) -> ProfileView:
 
 
 def _referrals(ctx: Context, user_id: int) -> Referrals:
-    """Nobody is paid for bringing others; the code is there because clients show it."""
+    """Return the referrals: a code for clients that display it, without rewards."""
     code = ctx.runtime.keyring.digest(f"referral:{user_id}").hex()[:40]
     return Referrals(code, completed=0, credit=0, pending=0, total=0, url=f"{ctx.base_url}/?r={code}")
 

@@ -1,4 +1,4 @@
-"""Regions: list and view, for everybody."""
+"""Regions: list and view, for all callers."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def list_regions(ctx: Context, listing: Listing) -> Page[RegionView]:
 
 @endpoint("GET /v4/regions/{region_id}", scope="none", grant="any", catalogue="everybody")
 def view_region(ctx: Context, region: TheRegion) -> RegionView:
-    """View one region."""
+    """View a region."""
     return region.view(ctx)

@@ -44,7 +44,7 @@ region = table(
     Column("capabilities", Json, nullable=False),
     Column("resolvers_ipv4", Text, nullable=False),
     Column("resolvers_ipv6", Text, nullable=False),
-    # Of the server rather than of the file: an outage outlives a restart.
+    # State of the server and not of the file: an outage outlives a restart.
     Column("status", Text, nullable=False, server_default="ok"),
     sqlite_without_rowid=True,
 )
@@ -73,7 +73,7 @@ _FIND = query(_ALL.where(region.c.slug == bindparam("slug")), Region)
 
 
 def usable(ctx: Context, offering: Region) -> list[str]:
-    """The capabilities of a region that its driver serves."""
+    """Return the capabilities of a region that the region's driver serves."""
     unserved = LIBVIRT_LACKS if ctx.runtime.settings.real_regions((offering.slug,)) else ()
     return [name for name in offering.capabilities if name not in unserved]
 

@@ -1,4 +1,4 @@
-"""StackScripts: list and view, of everybody what is public; create, update, delete one's own."""
+"""StackScripts: list and view all public ones; create, update and delete one's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crofter.shapes import Page
 TheScript = Annotated[StackScript, Lookup(store.one, "stackscript_id")]
 OwnScript = Annotated[StackScript, Lookup(store.own, "stackscript_id")]
 OWN = "stackscripts:read_only"
-"""What a token needs for the account's own scripts."""
+"""Scope for the account's own scripts."""
 WHOSE = "You must be authenticated to find your StackScripts."
 
 
@@ -42,13 +42,13 @@ def list_stackscripts(ctx: Context, listing: Listing) -> Page[StackScriptView]:
     events=("stackscript_create",),
 )
 def create_stackscript(ctx: Context, body: StackScriptCreate) -> StackScriptView:
-    """Create a script; what it asks for is read from the UDF tags in it."""
+    """Create a script; its parameters are read from the UDF tags in it."""
     return rules.create(ctx, body)
 
 
 @endpoint("GET /v4/compute/stackscripts/{stackscript_id}", scope="none", grant="any", refuses=(Forbidden,))
 def view_stackscript(ctx: Context, script: TheScript) -> StackScriptView:
-    """View one script."""
+    """View a script."""
     if not script.is_public and not covers(ctx.actor.scopes, OWN):
         raise ScopeMissing
     rules.must_be_readable(ctx, script)

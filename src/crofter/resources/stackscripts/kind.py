@@ -1,4 +1,4 @@
-"""StackScripts, as other resources may ask about them."""
+"""Kind of StackScripts, for other resources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crofter.resources.users import access
 
 
 def _remove(ctx: Context, stackscript_id: int) -> None:
-    # One that is public is everybody's: it stays.
+    # A public script stays: all accounts may use it.
     access.forget(ctx, store.KIND, stackscript_id)
     ctx.db.delete(store.stackscript, account_id=ctx.account_id, id=stackscript_id, is_public=False)
 

@@ -1,4 +1,4 @@
-"""Which scripts there may be, which may be deployed with which image and data, and what then runs."""
+"""Rules of scripts, their deployment, and the deployed text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crofter.resources.users import store as users
 from crofter.shapes import given
 
 MOST_SCRIPTS = 1000
-"""Of one account."""
+"""Maximum number of scripts of an account."""
 TOO_MANY = f"An account can have at most {MOST_SCRIPTS} StackScripts."
 ONE_WAY = "A public StackScript cannot be made private"
 PUBLIC_STAYS = "A public StackScript cannot be deleted."
@@ -31,7 +31,7 @@ UNSUPPORTED = "The requested distribution is not supported by this stackscript."
 
 
 def complaints(ctx: Context, stackscript_id: int, data: Mapping[str, Any], image: Image | None) -> Iterator[Reason]:
-    """What is wrong with deploying a script; an image that is not there is for the caller of this to complain of."""
+    """Return the problems of deploying a script; a missing image is reported by the caller."""
     script = store.find(ctx, stackscript_id)
     if script is None:
         yield Reason("stackscript_id is an invalid stackscript", "stackscript_id")
@@ -48,7 +48,7 @@ def _must_be_readable(ctx: Context, script: StackScript) -> None:
 
 
 def script(ctx: Context, stackscript_id: int, data: Mapping[str, Any]) -> str:
-    """What runs at the first boot, with the data that it was deployed with in its environment."""
+    """Return the script for the first boot, with the data as environment variables."""
     stackscript = store.find(ctx, stackscript_id)
     if stackscript is None:
         raise NotFound
@@ -141,7 +141,7 @@ def update(ctx: Context, script: StackScript, body: StackScriptUpdate) -> StackS
 
 
 def delete(ctx: Context, script: StackScript) -> None:
-    """Instances that were deployed with it run on; what it was asked to do, it has done."""
+    """Delete a script. Instances that were deployed with it are unaffected."""
     if script.is_public:
         raise Invalid(PUBLIC_STAYS)
     access.forget(ctx, store.KIND, script.id)
@@ -150,7 +150,7 @@ def delete(ctx: Context, script: StackScript) -> None:
 
 
 def _read(script: str) -> tuple[list[Any], list[Reason]]:
-    """The fields that a script asks for; or what is wrong with it."""
+    """Return the fields of a script, and its problems."""
     if not script.startswith("#!"):
         return [], [Reason("Must start with #!", "script")]
     try:

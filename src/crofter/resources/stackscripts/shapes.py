@@ -1,4 +1,4 @@
-"""StackScripts as they are sent and shown."""
+"""Request and response bodies of StackScripts."""
 
 from __future__ import annotations
 

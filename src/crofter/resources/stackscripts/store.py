@@ -39,7 +39,7 @@ stackscript = table(
     "stackscript",
     identity(),
     owned(),
-    # Who wrote it. The name stays when the user goes.
+    # Author. The name stays when the user is deleted.
     Column("user_id", Id, ForeignKey("account_user.id", ondelete="SET NULL"), index=True),
     Column("username", Text, nullable=False),
     Column("gravatar_id", Text, nullable=False, server_default=""),
@@ -201,5 +201,5 @@ def count_active(ctx: Context, before: int | None, after: int | None) -> None:
 
 
 def _add(ctx: Context, stackscript_id: int, *, total: int = 0, active: int = 0) -> None:
-    """Nothing is counted of a script that is gone."""
+    """Add to the counts of a script; a deleted script is ignored."""
     ctx.db.run(_ADD, script_id=stackscript_id, slot=ctx.account_id % SLOTS, total=total, active=active)

@@ -1,4 +1,4 @@
-"""User-defined fields: what a script asks of its deployer, in lines such as ``# <UDF name="port" label="Port" />``."""
+"""User-defined fields: parameters of a script, in lines such as ``# <UDF name="port" label="Port" />``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UdfError(ValueError):
 
 
 class UserDefinedField(Struct, frozen=True, omit_defaults=True, rename={"one_of": "oneOf", "many_of": "manyOf"}):
-    """One thing that a script asks for. What was not said is not shown."""
+    """A parameter of a script. Missing attributes are omitted."""
 
     label: str
     name: str
@@ -35,7 +35,7 @@ class UserDefinedField(Struct, frozen=True, omit_defaults=True, rename={"one_of"
 
 
 def parse(script: str) -> list[UserDefinedField]:
-    """The fields that a script asks for, in its order; raises UdfError."""
+    """Return the fields of a script in order; raises UdfError."""
     fields: dict[str, UserDefinedField] = {}
     for number, line in enumerate(script.splitlines(), 1):
         tags = _TAG.findall(line)
@@ -77,7 +77,7 @@ def _field(attributes: str, number: int) -> UserDefinedField:
 
 
 def complaints(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> Iterator[Reason]:
-    """What is wrong with the data of a deployment. What the script does not ask for is passed over."""
+    """Return the problems of the data of a deployment. Unknown fields are ignored."""
     for field in fields:
         value = data.get(field.name)
         if value is None or (value == "" and field.default is UNSET):
@@ -103,7 +103,7 @@ def _complaint(field: UserDefinedField, value: Any) -> str | None:
 
 
 def values(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> dict[str, str]:
-    """What the script will find in its environment: what was given, else the default."""
+    """Return the environment of the script: given values, otherwise defaults."""
     environment = {}
     for field in fields:
         given = data.get(field.name)

@@ -54,7 +54,7 @@ def create_ticket(ctx: Context, body: TicketCreate) -> TicketView:
 
 @endpoint("GET /v4/support/tickets/{ticket_id}", scope="account:read_only", grant="any")
 def view_ticket(ctx: Context, ticket: TheTicket) -> TicketView:
-    """View one support ticket."""
+    """View a support ticket."""
     return rules.view(ctx, ticket)
 
 

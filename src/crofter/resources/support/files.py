@@ -1,4 +1,4 @@
-"""Which files may be attached to a ticket: those whose content is what their name says."""
+"""Checks of ticket attachments: the content must match the file name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crofter.errors import Invalid, Unavailable
 FIELD = "file"
 LARGEST = 5 * 1024 * 1024
 FRAME = 64 * 1024
-"""What the form around the file may take."""
+"""Maximum size of the form around the file."""
 MOST_PIXELS = 40_000_000
 PICTURES: dict[str, pictures.Kind] = {
     "gif": "GIF",
@@ -67,7 +67,7 @@ def _is_text(data: bytes) -> bool:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return False
-    # One search for each is much quicker than a look at each character, and others get a turn in between.
+    # A search per character is faster than a loop over the text, and lets other threads run in between.
     return not any(character in text for character in _NOT_IN_TEXT)
 
 

@@ -1,4 +1,4 @@
-"""What may become of a ticket, and by whom."""
+"""Rules of tickets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EMAIL = query(select(user.c.email).where(user.c.id == bindparam("user_id")))
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))
 
 
-# ---- what is shown --------------------------------------------------------------------------------------------------
+# views
 
 
 def views(ctx: Context, rows: Sequence[Ticket]) -> list[TicketView]:
@@ -139,7 +139,7 @@ def _check(ctx: Context, body: TicketCreate) -> None:
 
 
 def _about(ctx: Context, body: TicketCreate) -> Entity | None:
-    """What the ticket is about, if the caller may see it."""
+    """Return the object of the ticket, if the caller may see it."""
     if body.vlan is not None:
         return Entity("vlan", body.vlan, body.vlan, f"/v4beta/networking/vlans?region={body.region}")
     for field, name in ABOUT.items():

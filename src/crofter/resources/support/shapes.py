@@ -1,4 +1,4 @@
-"""Tickets and replies as they are sent and shown."""
+"""Request and response bodies of tickets and replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the system itself does to tickets: monitoring opens them, the support staff answers."""
+"""Tickets opened by monitoring, and replies of the support staff."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def queue(ctx: Context, *, closed: bool = False) -> list[Listed]:
 
 
 def ticket_unscoped(ctx: Context, ticket_id: int) -> Ticket:
-    """Of any account: for the support staff and for monitoring."""
+    """Return a ticket of any account, for the support staff and monitoring."""
     return ctx.db.one(_ANY, id=ticket_id)
 
 
@@ -119,7 +119,7 @@ def open_ticket(
 
 
 def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: bool = False) -> Ticket:
-    """Reply to a ticket, and close it if asked to. The customer gets the reply by mail."""
+    """Reply to a ticket, and close it if ``close`` is set. The customer gets the reply by mail."""
     ticket = _locked(ctx, ticket_id)
     if not text.strip():
         raise Invalid("an answer needs words")
@@ -146,7 +146,7 @@ def close(ctx: Context, ticket_id: int, *, by: str = STAFF) -> Ticket:
 
 
 def _locked(ctx: Context, ticket_id: int) -> Ticket:
-    """The ticket, read again under the lock of its account: somebody may have closed it meanwhile."""
+    """Return the ticket, read again under the lock of its account: it may have been closed meanwhile."""
     ctx.db.lock_account(ticket_unscoped(ctx, ticket_id).account_id)
     ticket = ticket_unscoped(ctx, ticket_id)
     if ticket.closed is not None:
@@ -165,7 +165,7 @@ def _tell(ctx: Context, account_id: int, action: str, ticket_id: int, summary: s
 
 
 def _write_to_customer(ctx: Context, ticket: Ticket, text: str, by: str) -> None:
-    """By mail. What monitoring writes goes to the contacts of the service instead."""
+    """Mail the customer. Messages of monitoring go to the contacts of the service instead."""
     if by != MONITORING:
         subject = f"[Ticket {ticket.id}] {ticket.summary}"
         letter = f"{by} wrote in ticket {ticket.id}, {ticket.summary}:\n\n{text}\n"
@@ -173,6 +173,6 @@ def _write_to_customer(ctx: Context, ticket: Ticket, text: str, by: str) -> None
 
 
 def _email(ctx: Context, ticket: Ticket) -> str:
-    """Of whoever opened it, if they are still there; else of the account."""
+    """Return the address of the ticket's opener, or of the account if that user was deleted."""
     opener = ctx.db.value(_OPENER, user_id=ticket.opener_id) if ticket.opener_id is not None else None
     return str(opener or accounts.by_id(ctx.db, ticket.account_id).email)

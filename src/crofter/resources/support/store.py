@@ -176,7 +176,7 @@ _PIECE = query(
 
 
 def seen_by_user(ticket_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether the restricted user bound as ``user_id`` sees a ticket: decides who sees its events."""
+    """Return the condition that the restricted user bound as ``user_id`` sees a ticket and its events."""
     return exists(select(ticket.c.id).where(ticket.c.id == ticket_id, _SEEN_BY_USER))
 
 
@@ -195,7 +195,7 @@ def file(ctx: Context, ticket_id: int, filename: str) -> File:
 
 
 def file_unscoped(ctx: Context, ticket_id: int, filename: str) -> File:
-    """Of any account: for the support staff."""
+    """Return a file of any account, for the support staff."""
     return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
 
 

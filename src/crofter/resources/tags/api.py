@@ -43,5 +43,5 @@ def list_tagged_objects(ctx: Context, tag: TheTag, listing: Listing) -> Page[Tag
 
 @endpoint("DELETE /v4/tags/{label}", scope="account:read_write", grant="unrestricted", events=("tag_delete",))
 def delete_tag(ctx: Context, tag: ChangedTag) -> None:
-    """Delete a tag, and take it off every object."""
+    """Delete a tag and detach it from all objects."""
     rules.delete(ctx, tag)

@@ -1,4 +1,4 @@
-"""What tags may be made, and what becomes of the objects that carry them."""
+"""Rules of tags and tagged objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags as they are sent and shown."""
+"""Request and response bodies of tags."""
 
 from __future__ import annotations
 

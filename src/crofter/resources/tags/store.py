@@ -1,4 +1,4 @@
-"""Tags, and which objects carry them."""
+"""Storage of tags and tagged objects."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def delete_some(ctx: Context, most: int) -> bool:
 
 
 def labels_of(ctx: Context, kind: str, object_id: int) -> list[str]:
-    """The tags of one object."""
+    """Return the tags of an object."""
     return ctx.db.column(_LABELS_OF, kind=kind, object_id=object_id)
 
 

@@ -36,7 +36,7 @@ def create_service_transfer(ctx: Context, body: TransferCreate) -> TransferView:
 
 @endpoint("GET /v4/account/service-transfers/{token}", scope="account:read_only", grant="unrestricted")
 def view_service_transfer(ctx: Context, transfer: TheTransfer) -> TransferView:
-    """View one transfer."""
+    """View a transfer."""
     return rules.view(ctx, transfer)
 
 
@@ -47,7 +47,7 @@ def view_service_transfer(ctx: Context, transfer: TheTransfer) -> TransferView:
     events=("entity_transfer_cancel",),
 )
 def cancel_service_transfer(ctx: Context, transfer: TheSentTransfer) -> None:
-    """Take back a transfer that nobody has accepted yet."""
+    """Cancel a transfer that was not accepted yet."""
     rules.cancel(ctx, transfer)
 
 
@@ -98,7 +98,7 @@ def create_entity_transfer(ctx: Context, body: TransferCreate) -> TransferView:
     deprecated="/v4/account/service-transfers",
 )
 def view_entity_transfer(ctx: Context, transfer: TheTransfer) -> TransferView:
-    """View one transfer."""
+    """View a transfer."""
     return rules.view(ctx, transfer)
 
 
@@ -110,7 +110,7 @@ def view_entity_transfer(ctx: Context, transfer: TheTransfer) -> TransferView:
     deprecated="/v4/account/service-transfers",
 )
 def cancel_entity_transfer(ctx: Context, transfer: TheSentTransfer) -> None:
-    """Take back a transfer that nobody has accepted yet."""
+    """Cancel a transfer that was not accepted yet."""
     rules.cancel(ctx, transfer)
 
 

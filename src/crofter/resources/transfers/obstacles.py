@@ -45,14 +45,14 @@ _NODES = query(
 
 
 def of_sending(seller: Context, rows: list[Instance]) -> Iterator[str]:
-    """All that keeps instances from being offered."""
+    """Yield the reasons that keep instances from being offered."""
     for number in sorted(store.claimed(seller, [row.id for row in rows])):
         yield f"Compute {number} is in another transfer already"
     yield from of_moving(seller, rows)
 
 
 def of_moving(seller: Context, rows: list[Instance]) -> Iterator[str]:
-    """All that hangs on the instances and cannot go along."""
+    """Yield the attached objects that cannot move along."""
     ids = [row.id for row in rows]
     volumes = set(seller.db.column(_VOLUMES, ids=ids))
     firewalls = set(seller.db.column(_FIREWALLS, ids=ids))

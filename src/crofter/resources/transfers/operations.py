@@ -1,4 +1,4 @@
-"""What becomes of a transfer: instances move to another account, or nobody takes them in time."""
+"""Operations of transfers: the move of instances to another account, and expiry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATIENCE = 3 * clock.HOUR
 """How long a transfer waits for an instance that is busy, or for a host that does not answer."""
 LONGEST_LABEL = 64
 MOVED = (disk, config, backup, address, maintenance)
-"""What belongs to an instance goes with it. Tags and grants stay behind, and tickets with who wrote them."""
+"""Tables whose rows move with the instance. Tags and grants stay; tickets stay with their author."""
 _LABELS = query(select(instances.instance.c.label).where(instances.instance.c.account_id == bindparam("account_id")))
 
 
@@ -152,7 +152,7 @@ def _fail(ctx: Context, transfer: Transfer, reason: str) -> None:
 
 
 def given_up(ctx: Context, work: StepContext, reason: str) -> None:
-    """Nothing has moved, and nothing will: what was accepted must not stay so for ever."""
+    """End a failed transfer: nothing has moved, and it must not stay accepted."""
     transfer = store.get_unscoped(ctx.db, work.args.token)
     if transfer is not None and transfer.status == "accepted" and transfer.receiver_id is not None:
         for account_id in sorted((transfer.sender_id, transfer.receiver_id)):
@@ -166,7 +166,7 @@ def _finish(ctx: Context, transfer: Transfer, status: str) -> None:
 
 
 def expected_cost(ctx: Context, args: Args) -> tuple[int, int]:
-    """What the receiver will pay for the instances."""
+    """Return the cost of the instances for the receiver."""
     transfer = store.get_unscoped(ctx.db, args.token)
     running = [
         meter
@@ -192,13 +192,13 @@ COMPLETE = Operation(
 
 @tx_step()
 def expire(ctx: Context, work: StepContext) -> Sleep | None:
-    """A day has passed and nobody took it."""
+    """Expire a transfer that was not accepted within a day."""
     run_out(ctx, work)
     return None
 
 
 def run_out(ctx: Context, work: StepContext, _reason: str = "") -> None:
-    """Whatever became of the operation: the instances must be free for another offer."""
+    """Expire the transfer, even after a failed operation: its instances must be free for another offer."""
     transfer = store.get_unscoped(ctx.db, work.args.token)
     if transfer is not None and store.leave_pending(ctx, transfer, "stale", late=True):
         author = Author(transfer.sender_id, None, "")

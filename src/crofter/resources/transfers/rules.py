@@ -1,4 +1,4 @@
-"""Who may hand what to whom."""
+"""Rules of transfers between accounts."""
 
 from __future__ import annotations
 
@@ -110,6 +110,6 @@ def _must_be_there_to_give(ctx: Context, transfer: Transfer) -> None:
 
 def _tell(ctx: Context, transfer: Transfer) -> None:
     record(ctx, "entity_transfer_accept", entity(transfer.token))
-    # Who took it is none of the sender's business.
+    # The sender must not learn the receiver's user.
     sender = Author(transfer.sender_id, None, "")
     write(ctx.db, ctx.now, sender, "entity_transfer_accept", "notification", entity(transfer.token))

@@ -1,4 +1,4 @@
-"""Transfers as they are sent and shown."""
+"""Request and response bodies of transfers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TransferStatus = Literal["accepted", "cancelled", "completed", "failed", "pendin
 
 
 class Entities(View):
-    """What is transferred, by type."""
+    """Transferred objects by type."""
 
     computes: list[int]
 

@@ -69,12 +69,12 @@ _CLAIMED = query(select(transfer_claim.c.instance_id).where(among(transfer_claim
 
 
 def get_unscoped(db: Session, token: str) -> Transfer | None:
-    """Of any account: for operations, and for whoever holds the token."""
+    """Return a transfer of any account, for operations and for holders of its token."""
     return db.maybe(_BY_TOKEN, token=token)
 
 
 def one(ctx: Context, token: str) -> Transfer:
-    """While it is pending, whoever holds the token may look; afterwards only those whom it concerns."""
+    """Return a transfer: a pending one to any holder of the token, others to sender and receiver only."""
     row = get_unscoped(ctx.db, token)
     if row is None:
         raise NotFound
@@ -86,7 +86,7 @@ def one(ctx: Context, token: str) -> Transfer:
 
 
 def _at(row: Transfer, now: int) -> Transfer:
-    """What has run out is stale, even before somebody came by to write that down."""
+    """Return the transfer as stale after its expiry, even before the expiry is stored."""
     late = row.status == "pending" and now >= clock.parse(row.expiry)
     return replace(row, status="stale") if late else row
 
@@ -100,7 +100,7 @@ def sent(ctx: Context, token: str) -> Transfer:
 
 
 def offered(ctx: Context) -> list[Transfer]:
-    """What the caller's account has offered, and nobody has taken yet."""
+    """Return the pending transfers of the caller's account."""
     return ctx.db.all(_OFFERED, account_id=ctx.account_id)
 
 
@@ -118,9 +118,9 @@ def take(ctx: Context, row: Transfer) -> None:
     """The caller's account is the one that accepts. Its claim on the instances lasts until they have moved."""
     changes = {"status": "accepted", "receiver_id": ctx.account_id, "updated": ctx.moment}
     if not ctx.db.update(transfer, {"id": row.id, "status": "pending"}, **changes):
-        raise NotFound  # somebody else was quicker
+        raise NotFound  # accepted or cancelled by another request
 
 
 def claimed(ctx: Context, ids: list[int]) -> set[int]:
-    """Which of these instances are in an open transfer already."""
+    """Return the instances among ``ids`` that are in an open transfer."""
     return set(ctx.db.column(_CLAIMED, ids=ids))

@@ -1,4 +1,4 @@
-"""Types: list and view, for everybody."""
+"""Types: list and view, for all callers."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def list_legacy_types(ctx: Context, listing: Listing) -> Page[TypeView]:
 
 @endpoint("GET /v4/compute/types/{type_id}", scope="none", grant="any", catalogue="everybody")
 def view_type(ctx: Context, type: TheType) -> TypeView:
-    """View one type, current or deprecated."""
+    """View a type, current or deprecated."""
     return type.view()

@@ -23,7 +23,7 @@ TypeClass = Literal["nanode", "standard", "dedicated", "gpu", "highmem"]
 
 
 class Price(View):
-    """What is charged by the hour, and at most in a month."""
+    """Hourly price, and monthly maximum."""
 
     hourly: Annotated[float, Meta(description="US dollars.", examples=[0.03])]
     monthly: Annotated[float, Meta(description="US dollars.", examples=[20])]

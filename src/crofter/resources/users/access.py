@@ -1,4 +1,4 @@
-"""Who a token stands for, and what they may do."""
+"""Authentication of tokens, and permissions of users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def authenticate(runtime: Runtime, db: Session, presented: str) -> Actor | None:
 
 
 def authenticating(runtime: Runtime, db: Session, presented: str) -> Callable[[], Actor | None]:
-    """The same, asked now and answered when it is called."""
+    """Start the lookup of a token and return a function for its result."""
     digest, moment = runtime.keyring.digest(presented), clock.text(runtime.clock.now())
     bearer = db.maybe_later(store.BEARER, digest=digest, moment=moment)
     return lambda: _actor(bearer())
@@ -42,7 +42,7 @@ def _actor(row: store.Bearer | None) -> Actor | None:
 
 
 def permits(ctx: Context, kind: str, object_id: int, level: str) -> bool:
-    """Whether the caller's grants allow ``level`` on one object. Says nothing about its existence."""
+    """True if the caller's grants allow ``level`` on the object. Says nothing about its existence."""
     actor = ctx.actor
     if not actor.restricted:
         return True
@@ -57,12 +57,12 @@ def entrust(ctx: Context, kind: str, object_id: int) -> None:
 
 
 def forget(ctx: Context, kind: str, object_id: int) -> None:
-    """Nobody holds a grant on an object that is gone, or that is another account's now."""
+    """Delete the grants on an object that was deleted or moved to another account."""
     ctx.db.delete(store.grant, kind=kind, object_id=object_id)
 
 
 def permits_globally(ctx: Context, grant: str, level: str | None = None) -> bool:
-    """Whether the caller holds a global grant: a yes or no, or an access level."""
+    """True if the caller holds a global grant: a flag, or an access level."""
     if not ctx.actor.restricted:
         return True
     held = store.global_grants(ctx).get(grant)

@@ -34,7 +34,7 @@ def view_user(ctx: Context, user: TheUser) -> UserView:
 
 @endpoint("PUT /v4/account/users/{username}", scope="account:read_write", grant="unrestricted", events=("user_update",))
 def update_user(ctx: Context, user: TheUser, body: UserUpdate) -> UserView:
-    """Rename a user, change its address, or restrict it."""
+    """Rename a user, change the address, or restrict the user."""
     return rules.update(ctx, user, body)
 
 

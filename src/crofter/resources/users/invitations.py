@@ -39,7 +39,7 @@ If you did not want this, tell somebody who manages the users of your account.
 
 
 class Invited(Protocol):
-    """All that must be known of a user to write to them."""
+    """Fields of a user that mails need."""
 
     @property
     def id(self) -> int: ...
@@ -60,9 +60,9 @@ def remind(ctx: Context, user: Invited) -> None:
 
 
 def follow(ctx: Context, user: Invited, before: str) -> None:
-    """The user has another address than before: what was sent to the old one is worth nothing any more.
+    """Handle a changed address: links sent to the old one become invalid.
 
-    Whoever has not come in yet is invited again; whoever has is told where they were reached so far.
+    A user who has not signed in yet is invited again; otherwise the old address is notified.
     """
     if user.email == before:
         return
@@ -77,7 +77,7 @@ def _send(ctx: Context, user: Invited, life: int, subject: str, words: str) -> N
     secret, expiry = ctx.rng.hex(64), clock.text(ctx.now + life)
     ctx.db.delete(store.link, user_id=user.id)  # the latest link is the only one
     ctx.db.insert(store.link, user_id=user.id, digest=ctx.runtime.keyring.digest(secret), expiry=expiry)
-    # From the settings, never from a request: whoever asks must not choose where the link leads.
+    # From the settings, never from the request, whose Host header could redirect the link.
     url = f"{ctx.runtime.settings.address}/login/password?token={secret}"
     mail.send(ctx, user.email, subject, words.format(username=user.username, url=url, until=expiry.replace("T", " ")))
 

@@ -1,4 +1,4 @@
-"""Who belongs to an account, and the tokens that stand for them."""
+"""Rules of users and tokens."""
 
 from __future__ import annotations
 

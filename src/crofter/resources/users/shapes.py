@@ -1,4 +1,4 @@
-"""Users as they are sent and shown."""
+"""Request and response bodies of users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def email_complaint(value: str) -> str | None:
 
     _, _, domain = value.rpartition("@")
     try:
-        # With an ending that nobody reserves: the library refuses .local and its like wherever they are used.
+        # With a common suffix: the library refuses reserved ones such as .local.
         validate_email(f"{value}.com", check_deliverability=False)
     except EmailNotValidError:
         return "Must be a valid email address"

@@ -54,7 +54,7 @@ user = table(
     Column("created", Moment, nullable=False),
     # Names that differ in case alone would be mistaken for one another.
     Index("uq_account_user_name", text("lower(username)"), unique=True),
-    # Whoever has forgotten a user name asks by address.
+    # Users who forgot their name are found by address.
     Index("ix_account_user_email", text("lower(email)")),
 )
 
@@ -80,7 +80,7 @@ token = table(
     Column("scopes", Text, nullable=False),
     Column("created", Moment, nullable=False),
     Column("expiry", Moment),
-    # Of an OAuth client: whose it is, and which authorization it came from. Null for a personal token.
+    # OAuth tokens: client and authorization. Null for a personal token.
     Column("authorization_id", Id, ForeignKey("app_authorization.id", ondelete="CASCADE"), index=True),
 )
 
@@ -95,7 +95,7 @@ ssh_key = table(
     Index("ix_ssh_key_user_id", "user_id", "id"),
 )
 
-# What lets its holder set a password, sent by mail: an invitation, or a reset.
+# Mailed links to set a password: invitations and resets.
 link = table(
     "password_link",
     identity(),
@@ -108,7 +108,7 @@ LINK = query(select(link.c.user_id).where(link.c.digest == bindparam("digest"), 
 
 
 class Bearer(Row):
-    """All that a presented token says, in one row."""
+    """Data of a presented token in a single row."""
 
     token_id: int
     user_id: int
@@ -180,12 +180,12 @@ def granted(kind: str, object_id: ColumnElement[Any]) -> ColumnElement[bool]:
 
 
 def by_restricted(collection: Collection[R], kind: str) -> dict[bool, Collection[R]]:
-    """What a caller may list of a kind, by whether they are restricted to what they have a grant on."""
+    """Return the collection for unrestricted callers, and one joined with grants for restricted callers."""
     return {False: collection, True: collection.joined(grant, granted(kind, collection.key))}
 
 
 def is_granted(kind: str, object_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether the caller has a grant on the object, where few are looked at."""
+    """Return the condition that the caller holds a grant on the object; for queries on few objects."""
     return exists(select(grant.c.object_id).where(granted(kind, object_id)))
 
 
@@ -199,12 +199,12 @@ def others_unrestricted(ctx: Context, user_id: int) -> int:
 
 
 def global_grants(ctx: Context) -> dict[str, bool | str | None]:
-    """What a restricted caller may do on the account as a whole."""
+    """Return the caller's permissions on the account as a whole."""
     return ctx.db.value(_GLOBAL, user_id=ctx.actor.user_id) or {}
 
 
 def level(ctx: Context, kind: str, object_id: int) -> str | None:
-    """What a restricted caller may do with one object: nothing, read_only or read_write."""
+    """Return the caller's level on an object: None, read_only or read_write."""
     held: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
     return held
 
@@ -215,7 +215,7 @@ _USERNAMES = query(
 
 
 def usernames(ctx: Context, wanted: Sequence[str]) -> set[str]:
-    """Which of these are users of the caller's account."""
+    """Return the names among ``wanted`` that are users of the caller's account."""
     return set(ctx.db.column(_USERNAMES, account_id=ctx.account_id, usernames=list(wanted))) if wanted else set()
 
 
@@ -246,5 +246,5 @@ def email(ctx: Context) -> str:
 
 
 def gravatar(address: str) -> str:
-    """What Gravatar knows an email address by."""
+    """Return the Gravatar hash of an email address."""
     return hashlib.md5(address.strip().lower().encode(), usedforsecurity=False).hexdigest()

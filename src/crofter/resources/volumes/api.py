@@ -58,7 +58,7 @@ def create_volume(ctx: Context, body: VolumeCreate) -> VolumeView:
 
 @endpoint("GET /v4/volumes/{volume_id}", scope="volumes:read_only", grant="volume:read_only")
 def view_volume(ctx: Context, volume: TheVolume) -> VolumeView:
-    """View one volume."""
+    """View a volume."""
     (view,) = store.views(ctx, [volume])
     return view
 
@@ -117,5 +117,5 @@ def detach_volume(ctx: Context, volume: TheVolume) -> None:
     events=("volume_resize",),
 )
 def resize_volume(ctx: Context, volume: TheVolume, body: VolumeResize) -> None:
-    """Make a volume larger; it cannot be made smaller."""
+    """Enlarge a volume; it cannot be made smaller."""
     rules.resize(ctx, volume, body)

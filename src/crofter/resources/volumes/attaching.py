@@ -1,8 +1,8 @@
-"""Attaching a volume to an instance, and detaching it.
+"""Attaching of volumes to instances, and detaching.
 
-Both are jobs of the instance: they take its key, so that none of them meets a boot, a move, a rebuild or another one of
-its kind. The row of a volume says which instance has it, and only a free one can be given away. So of two that want it
-one is refused, whatever else is done to the volume meanwhile.
+Both are jobs of the instance and use its key, so that they never overlap with a boot, a move, a rebuild or each other.
+The row of a volume names its instance, and only a free volume can be attached. So of two requests one is refused,
+whatever else happens to the volume meanwhile.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AttachArgs(Struct, frozen=True):
 
 
 def default_profile(instance: Instance, own: list[Config]) -> Config | None:
-    """Return the profile last booted, or the only one."""
+    """Return the profile that was booted last, or the only profile."""
     booted = next((config for config in own if config.id == instance.booted_config), None)
     return own[0] if booted is None and len(own) == 1 else booted
 
@@ -166,7 +166,7 @@ def _boots_with(instance: Instance, spec: DomainSpec, config_id: int | None) -> 
 
 
 def let_go(ctx: Context, work: StepContext, _reason: str) -> None:
-    """What could not be attached is free again: as soon as the machine surely does not have it."""
+    """Free a volume that could not be attached, as soon as the machine certainly does not use it."""
     volume = store.find_unscoped(ctx, work.args.volume_id)
     if volume is None or volume.instance_id != work.args.instance_id:
         return
@@ -206,7 +206,7 @@ def free(ctx: Context, work: StepContext) -> Sleep | None:
 
 
 def drop_again(ctx: Context, work: StepContext, _reason: str) -> None:
-    """Nobody waits for it, and nobody else would do it."""
+    """Retry the detachment: no other work would do it."""
     instance = instances.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
         enqueue(ctx, DROP, work.args, key=states.key(instance.id), due=ctx.now + DROP_AGAIN)
@@ -219,7 +219,7 @@ ATTACH = Job(
     after=("volume_create",),
     behind=(ANY,),
 )
-"""Takes its turn, whatever is going on with the instance."""
+"""Waits its turn behind all work on the instance."""
 DETACH = Job(
     operation=Operation(kind="volume_detach", args=AttachArgs, steps=(unplug, free)),
     action="volume_detach",
@@ -237,11 +237,11 @@ _QUEUED = query(
 )
 
 
-# ---- what happens to instances --------------------------------------------------------------------------------------
+# callbacks of instances
 
 
 def booting(ctx: Context, instance: Instance, devices: Devices) -> None:
-    """What was attached until the next boot is free; what the profile names and nobody has is attached."""
+    """Free volumes that were attached until the next boot; attach free volumes that the profile names."""
     named = configs.volumes_of(devices)
     passing = [volume for volume in store.attached(ctx, instance.id) if not volume.persistent]
     waiting = _waiting(ctx, instance.id) if passing else set()
@@ -277,7 +277,7 @@ def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
         config = next((candidate for candidate in configs.of(ctx, instance.id) if candidate.id == config_id), None)
         slot = free_slot(config) if config is not None and volume.persistent else None
         if volume.status not in READY:
-            continue  # it is still being made, and attached after that
+            continue  # still being created, attached afterwards
         if config is None or slot is None:
             release(ctx, volume, instance)
         else:

@@ -1,4 +1,4 @@
-"""Volumes, as other resources may ask about them."""
+"""Kind of volumes, for other resources."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ NEIGHBOUR = Neighbour(
     deleted=_deleted,
     in_storage=sweeping.in_storage,
 )
-"""Volumes, as instances see them."""
+"""Callbacks of volumes for instances."""

@@ -1,4 +1,4 @@
-"""What is done to a volume: making, copying, growing and erasing it."""
+"""Operations on volumes: create, copy, resize and erase."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAUSE = 10 * clock.MINUTE
 class CreateArgs(Struct, frozen=True):
     volume_id: int
     instance_id: int | None = None
-    """Attach it to this afterwards."""
+    """Instance to attach afterwards."""
     config_id: int | None = None
     named: bool = True
     """False if the server chose the profile."""
@@ -52,7 +52,7 @@ class LookArgs(Struct, frozen=True):
 
 
 class EraseArgs(Struct, frozen=True):
-    """By name, since there is no row any more."""
+    """Arguments by name: the row no longer exists."""
 
     region: str
     volume_id: int
@@ -81,14 +81,14 @@ def make(work: StepContext) -> Sleep | None:
 
 @tx_step(weight=10)
 def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
-    """The volume is there, and about to be attached where that was asked for."""
+    """Set the volume active, and queue its attachment if requested."""
     store.show(ctx, work.args.volume_id, "active")
     volume = store.find_unscoped(ctx, work.args.volume_id)
     if volume is None or work.args.instance_id is None or volume.instance_id != work.args.instance_id:
         return None
     instance = instances.get_unscoped(ctx, work.args.instance_id)
     if instance.status == "deleting":
-        return None  # which detaches it
+        return None  # detached by the deletion
     args = AttachArgs(instance.id, volume.id, work.args.config_id, named=work.args.named)
     secondary, about = instances.entity(instance), store.entity(volume)
     states.start_job(ctx, ATTACH, instance, args, secondary=secondary, entity=about, after=work.operation)
@@ -129,7 +129,7 @@ def grow(work: StepContext) -> Sleep | None:
 
 @tx_step(weight=10)
 def grown(ctx: Context, work: StepContext) -> Sleep | None:
-    """Paid for when it is there."""
+    """Bill the new size."""
     volume = store.find_unscoped(ctx, work.args.volume_id)
     if volume is not None:
         _has(ctx, volume, work.args.size)
@@ -184,7 +184,7 @@ def erase(work: StepContext) -> Sleep | None:
 
 
 def erase_again(ctx: Context, work: StepContext, _reason: str) -> None:
-    """The owner has it no more, and nobody else would do it: now, and then at longer and longer intervals."""
+    """Retry the erasure at growing intervals: the owner has deleted the volume."""
     tried = work.args.tried
     if tried < TRIES:
         due = ctx.now if tried == 0 else ctx.now + min(clock.DAY, PAUSE * 2 ** (tried - 1))
@@ -196,7 +196,7 @@ PURGE = Operation(kind="volume_purge", args=EraseArgs, steps=(erase,), failed=er
 
 
 def remove(ctx: Context, volume: Volume) -> None:
-    """Gone at once for its owner, and from the storage as soon as can be. Nobody is told."""
+    """Delete the volume for its owner now, and from the storage as soon as possible, without an event."""
     forget(ctx, volume)
     ctx.db.delete(store.volume, id=volume.id)
     enqueue(ctx, PURGE, EraseArgs(volume.region, volume.id), key=VOLUMES.key(volume.id))

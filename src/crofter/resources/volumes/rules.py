@@ -1,4 +1,4 @@
-"""What may be done with a volume, and where it may be attached."""
+"""Rules of volumes and their attachment."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _about_place(ctx: Context, body: VolumeCreate, instance: Instance | None) ->
 
 
 def _about_label(ctx: Context, label: str) -> Iterator[Reason]:
-    """Asked only of who is refused anyway; the database says it of the others."""
+    """Pre-check for requests that already failed validation; other clashes are reported by the unique constraint."""
     if store.has_label(ctx, label):
         yield Reason(store.TAKEN, "label")
 
@@ -214,7 +214,7 @@ def clone(ctx: Context, source: Volume, body: VolumeClone) -> VolumeView:
 
 
 def delete(ctx: Context, volume: Volume) -> None:
-    """Gone at once; from the storage it goes by and by."""
+    """Delete the volume now; its storage is freed in the background."""
     if volume.instance_id is not None:
         raise Invalid(ATTACHED)
     VOLUMES.start_job(ctx, operations.DELETE, volume, EraseArgs(volume.region, volume.id))

@@ -1,4 +1,4 @@
-"""Volumes as they are sent and shown."""
+"""Request and response bodies of volumes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DOUBLED = re.compile(r"--|__")
 
 
 def label_complaint(label: str) -> str | None:
-    """Why this cannot be a label, if it cannot."""
+    """Return the problem of a label, or None."""
     if not (label[0].isascii() and label[0].isalpha()):
         return "Must begin with a letter"
     if not _ALLOWED.fullmatch(label):
@@ -105,7 +105,7 @@ class VolumeResize(Body):
         Meta(
             description="GB, more than it has.",
             examples=[30],
-            # Not bounds of the type, which would be told instead of these: what is beyond is refused in other words.
+            # Not bounds of the type, which would have other error texts.
             extra_json_schema={"minimum": SMALLEST, "maximum": LARGEST},
         ),
     ]

@@ -1,4 +1,4 @@
-"""Volumes, and what they are attached to."""
+"""Storage of volumes and attachments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ volume = table(
     Column("size", Integer, nullable=False),  # GB
     Column("region", Text, nullable=False),
     Column("instance_id", Id, ForeignKey("instance.id", ondelete="SET NULL"), index=True),
-    # Whether the attachment is part of a configuration profile, or ends with the next boot.
+    # True if the attachment is part of a configuration profile; otherwise it ends with the next boot.
     Column("persistent", Flag, nullable=False, server_default=true()),
     Column("status", Text, nullable=False),
     Column("hardware_type", Text, nullable=False, server_default="nvme"),
@@ -58,7 +58,7 @@ volume = table(
     UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
     Index("ix_volume_account_id", "account_id", "id"),
     Index("ix_volume_label", "account_id", text("lower(label)"), "id"),
-    # The few on which somebody should be at work.
+    # The few volumes with expected work in progress.
     partial_index("ix_volume_passing", "id", where=PASSING),
 )
 VOLUMES = Tally(volume)
@@ -151,7 +151,7 @@ def has_label(ctx: Context, label: str) -> bool:
 
 
 def usable(ctx: Context, volume_id: int, row: Instance) -> bool:
-    """Whether a profile of the instance may name the volume: of the account, in its region, not another's."""
+    """True if a profile of the instance may name the volume: same account, same region, not attached elsewhere."""
     values = {"account_id": ctx.account_id, "region": row.region, "instance_id": row.id}
     return ctx.db.value(_USABLE, volume_id=volume_id, **values) is not None
 

@@ -1,4 +1,4 @@
-"""Which volumes should be in the storage of regions, for the sweeper."""
+"""Volumes expected in the storage of regions, for the sweeper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of machines without an order: written down by number, and told to whoever follows."""
+"""Numbered records of unordered changes of machines, for followers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AFTER = query(
 
 
 def tell(ledger: Ledger, entry: Entry[Domain], doc: Domain) -> None:
-    """That it is on or off now, and why, whether or not that is news."""
+    """Record that the machine is on or off, with the reason, even if the state is unchanged."""
     ledger.db.insert(
         tables.change,
         domain=entry.id,

@@ -1,4 +1,4 @@
-"""What the sandbox has set: how long work takes, and which faults hold."""
+"""Conditions that the sandbox sets: durations of work, and active faults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Transition(Struct, frozen=True, omit_defaults=True):
 
 
 Transitions = dict[str, Transition]
-"""By event action; ``*`` stands for every other one."""
+"""Transitions by event action; ``*`` stands for all others."""
 
 DEFAULT = Transition(seconds=1.0)
 
@@ -65,7 +65,7 @@ class Conditions(Struct, frozen=True):
     outages: frozenset[str] = frozenset()
 
     def transition(self, action: str) -> Transition:
-        """How an action goes. One of which only the failure is told takes as long as any other."""
+        """Return the transition of an action. A transition without a duration uses that of ``*``."""
         every = self.transitions.get("*", DEFAULT)
         chosen = self.transitions.get(action, every)
         usual = DEFAULT.seconds if every.seconds is None else every.seconds

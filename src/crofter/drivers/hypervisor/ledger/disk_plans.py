@@ -1,4 +1,4 @@
-"""What the verbs about disks and backups will do to what there is, or why they will not."""
+"""Plans of the verbs on disks and backups: their changes, or the reason of a refusal."""
 
 from __future__ import annotations
 

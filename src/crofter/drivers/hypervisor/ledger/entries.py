@@ -25,7 +25,7 @@ class Domain(Struct, frozen=True):
     resumes: bool = False
     runs: tuple[tuple[int, int], ...] = ()
     plugged: tuple[int, ...] = ()
-    """The volumes that it has while it is on."""
+    """Volumes plugged into the running machine."""
     configured: str = ""
     """A digest of the network that was last written into its guest, and of the disk that it was written onto."""
 
@@ -62,7 +62,7 @@ class Backup(Struct, frozen=True):
 
 
 class Volume(Struct, frozen=True):
-    """It is in the storage of a region, which has a number like those of the region's hosts."""
+    """A volume in the storage of a region. The storage has a number like the region's hosts."""
 
     kind: ClassVar[str] = "volume"
     size: int
@@ -95,10 +95,10 @@ D = TypeVar("D", Domain, Disk, Backup, Image, Wiring, Volume)
 
 
 class Entry(Struct, Generic[D], frozen=True):
-    """What the ledger knows of a thing: as it is, and as it will be when ``due`` has come.
+    """State of an object in the ledger: now, and from ``due`` on.
 
-    Without a document it is gone for good. Nothing has to happen at ``due``: whoever looks later sees the later
-    state. So neither a restart nor a frozen clock needs care, and a poll writes nothing.
+    Without a document the object is gone for good. No process has to act at ``due``: later reads see the later state.
+    So neither a restart nor a frozen clock needs care, and a poll writes nothing.
     """
 
     id: int
@@ -107,7 +107,7 @@ class Entry(Struct, Generic[D], frozen=True):
     due: int | None = None
     becomes: D | None = None
     heading: int | None = None
-    """The host where it will be."""
+    """Target host of a move."""
     operation: int = 0
     fence: int = 0
 
@@ -132,7 +132,7 @@ def fresh_disk(spec: DiskSpec, source: Empty | FromImage) -> Disk:
 
 
 def _needed(spec: DiskSpec) -> int:
-    """What a disk without files takes up. What is on a raw one is known to nobody but its owner."""
+    """Return the used size of a disk. Only the owner knows the contents of a raw disk, so it counts whole."""
     if spec.filesystem == "raw":
         return spec.size
     return spec.size // 64 + 1 if spec.filesystem in ("ext3", "ext4") else 0

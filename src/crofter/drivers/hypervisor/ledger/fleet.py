@@ -1,4 +1,4 @@
-"""Hosts: as many in each region as are asked for, numbered from the region's name."""
+"""Simulated hosts: a configurable count per region, numbered by the region's name."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from crofter.drivers.hypervisor.ledger.conditions import Conditions
 from crofter.drivers.hypervisor.reports import Host
 
 BLOCK = 1000
-"""Numbers per region: the number of a host tells its region. The first one is that of the region's storage."""
+"""Numbers per region: the number of a host identifies its region. The first number is the region's storage."""
 
 
 def code_of(region: str) -> int:
-    """The number of a region's block: the same wherever it is asked for, and whatever other regions there are."""
+    """Return the number of a region's block, independent of the other regions."""
     return zlib.crc32(region.encode()) % 2_000_000
 
 
@@ -57,7 +57,7 @@ class Fleet:
         return tuple(hosts)
 
     def unreachable(self, conditions: Conditions) -> set[int]:
-        """The hosts that do not answer. Told from what is wrong, since in most cases that is nothing."""
+        """Return the hosts that do not answer. Derived from the faults, which are usually none."""
         hosts = {host for host in conditions.unreachable if host % BLOCK and self.region(host) is not None}
         for region in conditions.outages & self.regions:
             first = self._codes[region] * BLOCK + 1

@@ -1,4 +1,4 @@
-"""What the verbs about images of accounts will do to what there is, or why they will not."""
+"""Plans of the verbs on private images: their changes, or the reason of a refusal."""
 
 from __future__ import annotations
 

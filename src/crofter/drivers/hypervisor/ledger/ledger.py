@@ -1,4 +1,4 @@
-"""One transaction in the ledger: things, the list of work, and who may go on with it."""
+"""A transaction of the ledger: objects, work, and the fences of workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crofter.drivers.hypervisor.specs import Ref
 LOCKS = 0x51D
 """The class of PostgreSQL's advisory locks under which hosts are held."""
 FAULTS = 0
-"""Held by whoever makes faults, in the place of a host's number."""
+"""Lock number for changes of faults, in place of a host's number."""
 
 _entries = tables.thing.c
 _work = tables.work.c
@@ -69,7 +69,7 @@ class StepContext(Row):
     """Percent of the operation at which it fails, if not at its end."""
 
     def progress(self, now: int) -> Progress:
-        # Another process may be a moment ahead: work that takes no time is done, whatever the clock here says.
+        # The clock of another process may be a moment ahead: work without duration is done in any case.
         if now >= self.ends or self.begun == self.ends:
             if self.failure is None:
                 return Progress()
@@ -160,24 +160,24 @@ class Ledger:
         return self._now
 
     def ask_ahead(self, document: type[D], number: int, verb: str, order: Order) -> None:
-        """What all who perform a verb ask first: the thing, whether it was begun, and the conditions."""
+        """Prefetch the rows that every verb reads: object, work and conditions."""
         self.db.ask_ahead(_ONE, kind=document.kind, id=number)
         self.db.ask_ahead(_BEGUN, **_work_of(document.kind, number, verb, order))
         conditions.ask_ahead(self.db)
 
     def ask_timing(self, order: Order) -> None:
-        """What they ask who begin it."""
+        """Prefetch the rows that the start of work reads."""
         self.db.ask_ahead(_FIRST, operation=order.operation)
 
     @property
     def conditions(self) -> conditions.Conditions:
-        """What the sandbox has set; read once, when it is first asked for."""
+        """Return the conditions of the sandbox, read once per transaction."""
         if self._conditions is None:
             self._conditions = conditions.load(self.db)
         return self._conditions
 
     def find(self, document: type[D], number: int) -> Entry[D] | None:
-        """The thing as it is now; gone ones too."""
+        """Return the object's present state, also if it is gone."""
         record = self.db.maybe(_ONE, kind=document.kind, id=number)
         return None if record is None else _entry(document, record).at(self.now)
 
@@ -192,7 +192,7 @@ class Ledger:
         return entry
 
     def all(self, document: type[D], host: int | None = None) -> list[Entry[D]]:
-        """What is there, in order of number."""
+        """Return the existing objects in order of number."""
         if host is None:
             records = self.db.all(_ALL, kind=document.kind)
         else:
@@ -283,7 +283,7 @@ class Ledger:
         return gone + self.db.run(read_counts.FORGET_RELEASED)
 
     def reach(self, known: Entry[D] | None, hosts: Iterable[int]) -> None:
-        """All these hosts answer, and the thing is on one of them."""
+        """Require that all these hosts answer, and that the object is on one of them."""
         held = set(hosts)
         if known is not None and known.doc is not None and known.host not in held:
             raise Unreachable("It is being moved.")  # between the first look and the lock: the next call finds it

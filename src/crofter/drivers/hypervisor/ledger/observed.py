@@ -1,4 +1,4 @@
-"""What is there by the ledger. Reads only."""
+"""Observations from the ledger. Read only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POINTS = 10_000
 
 
 def _seen(ledger: Ledger, document: type[D], ref: Ref) -> tuple[Entry[D], D] | Literal["unknown", "absent"]:
-    """The thing as it is, or why nothing can be told of it. A host that is away hides even what is not there."""
+    """Return the object, or the reason why its state is not known. An unreachable host hides absence too."""
     entry = ledger.find(document, ref.id)
     there = None if entry is None or entry.doc is None else (entry, entry.doc)
     host = ref.host if there is None else there[0].host

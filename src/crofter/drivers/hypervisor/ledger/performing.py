@@ -35,13 +35,13 @@ class Task(Struct, frozen=True):
     also: tuple[int, ...] = ()
     """Other hosts that take part."""
     storage: bool = False
-    """So does the storage beside the host, if the thing has volumes."""
+    """True if the region's storage must answer too, if the object has volumes."""
 
 
 def perform(transactions: Transactions, task: Task) -> Progress:
     try:
         return _perform(transactions, task)
-    except NotYet as wait:  # nothing was written, and nothing begun: the next call tries again
+    except NotYet as wait:  # nothing was written or begun: the next call tries again
         remaining = inf if wait.due == UNTIL_READ else max(wait.due - transactions.now(), 1) / 1000
         return Progress(done=False, percent=0, remaining=remaining)
 

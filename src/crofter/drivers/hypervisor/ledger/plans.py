@@ -1,4 +1,4 @@
-"""What each verb will do to what there is, or why it will not."""
+"""Plans of the verbs: their changes, or the reason of a refusal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Plan(Struct, frozen=True):
     amount: int = 0
     """MB to copy."""
     instant: bool = False
-    """It is so already."""
+    """True if the object is in the requested state already."""
     marks: tuple[Effect, ...] = ()
     """Things that are noted down at once, and that stay in the service of whomever they serve."""
 
@@ -135,7 +135,7 @@ def remove(ledger: Ledger, entry: Entry[Domain], _ends: int) -> Plan:
 
 
 def idle_disk(ledger: Ledger, ref: DiskRef, user: int | None = None) -> Entry[Disk]:
-    """A disk that nobody works on, and that no machine uses but perhaps ``user``."""
+    """Return a disk without work in progress and without a machine, except perhaps ``user``."""
     disk = ledger.get(Disk, ref)
     assert disk.doc is not None
     if not disk.doc.ready or disk.due is not None:
@@ -147,7 +147,7 @@ def idle_disk(ledger: Ledger, ref: DiskRef, user: int | None = None) -> Entry[Di
 
 
 def idle_volume(ledger: Ledger, ref: VolumeAt, *, user: int | None, shared: bool = False) -> Entry[Volume]:
-    """A volume that is there, and that no machine has but perhaps ``user``. It may be growing: that harms nobody."""
+    """Return an existing volume that no machine uses, except perhaps ``user``. A growing volume is accepted."""
     volume = ledger.get(Volume, ref)
     leaving = volume.due is not None and volume.becomes is None
     if volume.doc is None or not volume.doc.ready or leaving:

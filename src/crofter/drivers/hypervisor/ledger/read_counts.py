@@ -9,7 +9,7 @@ from crofter.db.sql import bindparam, delete, exists, select, text, update
 from crofter.drivers.hypervisor.ledger import tables
 
 UNTIL_READ = 253_402_300_799_999
-"""The moment at which such work ends as long as nobody has read enough: later than any clock here goes."""
+"""End of work that waits for reads: later than any service time."""
 
 _counts, _work, _entries = tables.read_count.c, tables.work.c, tables.thing.c
 
@@ -76,7 +76,7 @@ def waiting(db: Session) -> list[int]:
 
 
 def release(db: Session, operation: int, now: int) -> None:
-    """The work ends now, and whatever the operation does next takes no time."""
+    """End the work now; later work of the operation takes no time."""
     db.update(tables.read_count, {"operation": operation}, released=True)
     db.run(_END_WORK, served=operation, now=now)
     for entry in db.all(_ENTRIES, operation=operation):

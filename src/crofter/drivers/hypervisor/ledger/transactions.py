@@ -44,4 +44,5 @@ def store_faults() -> Iterator[None]:
     except Unavailable as error:
         raise Unreachable("The store of the hypervisor does not answer.") from error
     except (Duplicate, TransactionConflict) as error:
-        raise Unreachable("Somebody else was quicker.") from error  # nothing was written; a repeat finds theirs
+        # nothing was written; a repetition finds the rows of the other process
+        raise Unreachable("Somebody else was quicker.") from error

@@ -1,4 +1,4 @@
-"""What the verbs about volumes will do to what there is, or why they will not."""
+"""Plans of the verbs on volumes: their changes, or the reason of a refusal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def attach(volume: VolumeAt) -> Planner[Domain]:
         assert entry.doc is not None
         attached = idle_volume(ledger, volume, user=entry.id)
         if not entry.doc.on:
-            # It takes its time all the same: the owner has asked for something.
+            # Takes the usual time: the owner ordered work.
             return single_effect(Domain, entry, entry.doc)
         if volume.id in entry.doc.plugged:
             return already(Domain, entry)

@@ -69,7 +69,7 @@ def code(error: Any) -> int:
 
 
 def is_broken_connection(error: Any) -> bool:
-    """Whether a call failed because its host went away, and not because of what was asked."""
+    """True if a call failed because its host is gone, not because of its arguments."""
     if error.get_error_domain() in (virt.VIR_FROM_RPC, virt.VIR_FROM_REMOTE):
         return True
     if code(error) in (virt.VIR_ERR_NO_CONNECT, virt.VIR_ERR_RPC, virt.VIR_ERR_INVALID_CONN):
@@ -79,11 +79,11 @@ def is_broken_connection(error: Any) -> bool:
 
 
 def is_passing(error: Any) -> bool:
-    """Whether the same call may succeed a moment later.
+    """True if the same call may succeed a moment later.
 
-    After an upload libvirt reads the volume again in a thread of its own, and while it builds one volume it refuses
-    to look for others. A volume that should be new may have been made in the last moment by a process that stood still
-    and lost its job; the next try drops it. A daemon that has just started may still be at the machines it has found.
+    After an upload libvirt reads the volume again in a thread, and while it builds a volume it refuses lookups of
+    others. A new volume may have been created by a process that was suspended and lost its job; the next try drops the
+    volume. A daemon that has just started may still be scanning its machines.
     """
     passing = (virt.VIR_ERR_NO_STORAGE_VOL, virt.VIR_ERR_INVALID_STORAGE_VOL, virt.VIR_ERR_STORAGE_VOL_EXIST)
     busy = ("asynchronous jobs running", "cannot acquire state change lock")

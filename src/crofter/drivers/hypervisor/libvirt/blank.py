@@ -36,7 +36,7 @@ def make(job: JobContext, host: HostClient, name: str, spec: DiskSpec) -> None:
 
 
 def _make_here(host: HostClient, name: str, spec: DiskSpec) -> None:
-    """As a sparse file, of which only what was written is sent."""
+    """Create the disk as a sparse file, and send only the written parts."""
     with tempfile.TemporaryDirectory() as folder:
         raw, packed = Path(folder, "raw"), Path(folder, "packed")
         with raw.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Connections to hosts: opened when they are needed, watched, and opened again. Nobody waits long for a silent host."""
+"""Connections to hosts: opened on demand, watched, and reopened. Callers never wait long for a silent host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEEP_ALIVE = (5, 3)
 
 
 class Connection:
-    """A connection to one host. What is tried on it at a time is one thing, whoever waits for it."""
+    """Connection to a host. One attempt runs at a time, shared by all waiting callers."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
@@ -40,7 +40,7 @@ class Connection:
                     raise Unreachable("The host does not answer.")
                 trying, self._since = in_daemon_thread(self._answering), time.monotonic()
                 self._trying = trying
-            # Who comes later has less time to wait: a silent host costs all of its callers together so many seconds.
+            # Later callers wait less: a silent host costs all callers together one timeout.
             left = max(0.0, self._since + patience - time.monotonic())
         try:
             return trying.result(left)

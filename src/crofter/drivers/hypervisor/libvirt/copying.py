@@ -78,7 +78,7 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
 
 @contextmanager
 def _alone(job: JobContext, machine: int) -> Iterator[None]:
-    """One copy of a machine at a time in this process: libvirt tells how the last one has ended, and of no other."""
+    """Copy a machine once at a time in this process: libvirt reports the result of the last copy only."""
     lock = job.hosts.copy_lock(machine)
     while not lock.acquire(timeout=0.2):
         job.check()
@@ -98,7 +98,7 @@ def _end_earlier(job: JobContext, domain: Any, machine: Domain) -> None:
 
 
 def has_job(domain: Any) -> bool:
-    """Whether libvirt is at something with the machine, such as a backup or a migration."""
+    """True if libvirt runs a job on the machine, such as a backup or a migration."""
     try:
         return bool(domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE)
     except LibvirtError as error:
@@ -117,12 +117,14 @@ def _is_backup(domain: Any) -> bool:
 
 
 def _is_between(error: Any) -> bool:
-    """A backup begins or ends in this moment, and libvirt cannot tell how far it is: no other code says so."""
+    """True if a backup is beginning or ending and libvirt cannot report progress. No error code is specific to this
+    state.
+    """
     return code(error) == virt.VIR_ERR_INTERNAL_ERROR and "backup job data missing" in str(error)
 
 
 def _is_copied(job: JobContext, machine: Domain) -> bool:
-    """Whether a job of a living process may be at it."""
+    """True if a job of a live process may be copying the machine."""
     own = {(Disk.kind, number) for number in machine.spec.disks} | {(Volume.kind, number) for number in machine.plugged}
     if machine.active is not None:
         own |= {(Disk.kind, number) for number in machine.active.disks}
@@ -135,7 +137,7 @@ def abort(domain: Any) -> None:
     try:
         domain.abortJob()
     except LibvirtError as error:
-        if code(error) != virt.VIR_ERR_OPERATION_INVALID:  # it is over by now, or cannot be broken off yet
+        if code(error) != virt.VIR_ERR_OPERATION_INVALID:  # the job has ended, or cannot be cancelled yet
             raise
 
 

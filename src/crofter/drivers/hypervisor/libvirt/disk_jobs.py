@@ -1,4 +1,4 @@
-"""What the verbs about disks, backups and images do on hosts."""
+"""Jobs of the verbs on disks, backups and images."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def make_image(ref: ImageRef, source: ImageSource) -> Work:
 
 
 def _from_file(job: JobContext, host: HostClient, name: str, source: FromUpload) -> None:
-    """The file was checked when it was received; it is unpacked on the way, as raw bytes whatever it looks like."""
+    """Unpack an uploaded file into the disk as raw bytes. The upload was checked."""
     part, length = job.scratch("upload"), source.size * MB
     sent, check_sometimes = 0, at_most_once_a_second(job.check)
     with gzip.open(Path(source.file), "rb") as content:

@@ -1,4 +1,4 @@
-"""The words in which libvirt is told about machines, disks and volumes."""
+"""XML of machines, disks and volumes for libvirt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Drive(Struct, frozen=True):
 
 
 class Platform(Struct, frozen=True):
-    """What a host offers to machines."""
+    """Platform that a host offers to machines."""
 
     architecture: str
     kvm: bool
@@ -87,7 +87,7 @@ class Card(Struct, frozen=True):
     vlan: int | None = None
     filter: str | None = None
     address: str | None = None
-    """On a user network, what the guest is given when it asks by DHCP."""
+    """Address that the guest gets by DHCP on a user network."""
     forward: int | None = None
 
 
@@ -173,7 +173,7 @@ def _bridged(card: Card) -> str:
 
 
 def _user_network(cards: tuple[Card, ...]) -> str:
-    """libvirt has no words for a forwarded port before its version 9.2, so QEMU is told directly."""
+    """Return QEMU arguments for forwarded ports: libvirt supports these from version 9.2 on only."""
     arguments: list[str] = []
     for number, card in enumerate(cards):
         if card.bridge is None:

@@ -20,18 +20,18 @@ PROTOCOLS = {
     "ICMP": ("icmp", "icmpv6"),
 }
 STATES = {"ACCEPT": "NEW", "DROP": "NEW,INVALID"}
-"""Of connections, that a rule decides about. Neighbours of IPv6 are looked for outside of any, and are always found."""
+"""Connection states that a rule decides. IPv6 neighbour discovery is always allowed."""
 IPENCAP = 4
 FOR_ROUTERS = (
     "<ipv6 protocol='icmpv6' type='134'/>",
     "<ipv6 protocol='icmpv6' type='137'/>",
     "<ip protocol='udp' srcportstart='67'/>",
 )
-"""What neighbours believe whoever says it: where the router is, a better way, and the lease of an address."""
+"""Messages that guests could forge: router advertisements, redirects and DHCP replies."""
 
 
 def filter_xml(name: str, identity: str, mac: str, network: Network) -> str:
-    """Nothing but the machine's own addresses may come from it; then its owner's rules, the first match decides."""
+    """Return the filter of a machine: only its own addresses may send; then the owner's rules, first match decides."""
     rules = [
         f"<rule action='drop' direction='out' priority='-500'><mac match='no' srcmacaddr='{mac}'/></rule>",
         *(f"<rule action='drop' direction='out' priority='-450'>{kind}</rule>" for kind in FOR_ROUTERS),
@@ -60,7 +60,7 @@ def _own_addresses(addresses: Iterable[str], mac: str) -> list[str]:
         if kind == "ip":
             own = f"arpsrcmacaddr='{mac}' arpsrcipaddr='{network.network_address}'"
             rules.append(f"<rule action='accept' direction='out' priority='-400'><arp {own}/></rule>")
-    # Who has no address yet asks for one from none, and IPv6 asks its neighbours from the link-local one.
+    # A guest without an address requests one from 0.0.0.0, and IPv6 neighbour discovery uses the link-local address.
     asking = "<ip srcipaddr='0.0.0.0' protocol='udp' dstportstart='67'/>"
     for kind in (asking, *(f"<ipv6 srcipaddr='{source}' srcipmask='128'/>" for source in ("::", _link_local(mac)))):
         rules.append(f"<rule action='return' direction='out' priority='-400'>{kind}</rule>")

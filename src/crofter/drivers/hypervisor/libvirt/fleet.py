@@ -18,7 +18,7 @@ State = Literal["up", "draining", "maintenance", "lost"]
 
 
 class HostEntry(Row):
-    """A host as it was added. Its number tells its region, as that of a simulated one does."""
+    """A host as it was added. Its number identifies its region, as for simulated hosts."""
 
     id: int
     region: str
@@ -39,11 +39,11 @@ class HostEntry(Row):
     """MB for disks, backups and images."""
     state: State
     emulation: bool
-    """Whether machines may run here without the processor's own virtualization, which keeps no tenants apart."""
+    """True if machines may run without hardware virtualization, which does not isolate tenants."""
     resolvers: str | None
-    """Of names, with commas in between: what guests on a bridge are told to ask."""
+    """Comma-separated resolvers for guests on a bridge."""
     vlans: str | None
-    """As ``100-199``: the tags that private networks may have on its bridge; None has no such networks."""
+    """Range of VLAN tags for private networks on the bridge, such as ``100-199``; None disables these networks."""
 
     @property
     def bridge(self) -> str | None:

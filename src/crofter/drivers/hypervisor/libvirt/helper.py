@@ -25,7 +25,7 @@ STARTS = 120.0
 """Real seconds after which it is started again if it has not begun with its script. That takes a few; but an emulated
 machine may come to a halt while it boots."""
 BEGUN = "begun\n"
-"""What it writes where its answer will be, before it does anything."""
+"""Marker that the helper machine writes first, in place of its result."""
 FIRST = f'echo {BEGUN.strip()} | dd of="$D_sdc" conv=notrunc,fsync 2>/dev/null || :\n'
 """Part of each script, so that helper systems of any age do it."""
 SMALLEST = 1 << 16
@@ -40,14 +40,14 @@ class HelperFailed(Exception):
     def __init__(self, words: str, answer: str = "") -> None:
         super().__init__(words)
         self.answer = answer
-        """All that it has said, if it has said anything."""
+        """Output of the helper so far."""
 
 
 def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
-    """Do the script on a disk that nothing uses; what it printed.
+    """Run the script on an idle disk and return its output.
 
-    A machine that goes without a word was killed, and is started again: every script may be done twice. So is one that
-    does not come to its script, but for the last: a host may be slower than anybody thought.
+    A machine that ends without output was killed and is started again: every script may run twice. A machine that does
+    not reach its script is started again too, except at the last attempt, because a host may be very slow.
     """
     for attempt in range(1, TRIES + 1):
         answer = _answer(job, host, volume, script, starts=STARTS if attempt < TRIES else LIMIT)
@@ -89,7 +89,7 @@ def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str],
     )
     name, identity = host.names.helper(job.number), str(uuid.uuid4())
     job.check()
-    _destroy(host.named(name))  # of a process that died over this job
+    _destroy(host.named(name))  # left by a process that died during this job
     wanted = MachineXml(name, identity, 0, host.platform, MEMORY, 1, drives, boot, helper=True)
 
     def halted(connection: Any) -> Any:
@@ -105,7 +105,7 @@ def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str],
             if not was_ended.is_set():
                 raise
         finally:
-            _destroy(domain)  # this one, and not that of whoever has taken the job over
+            _destroy(domain)  # only this machine, not that of a process that took over the job
 
 
 def _await_end(job: JobContext, domain: Any) -> None:

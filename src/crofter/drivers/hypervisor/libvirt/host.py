@@ -1,4 +1,4 @@
-"""One host, spoken to: its volumes and its machines. Every call here may raise Unreachable, and takes its time."""
+"""Operations on a host: volumes and machines. Every call here may raise Unreachable and may block."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ UNDEFINE = virt.VIR_DOMAIN_UNDEFINE_NVRAM | virt.VIR_DOMAIN_UNDEFINE_CHECKPOINTS
 
 
 class Seen(NamedTuple):
-    """What libvirt says about a machine."""
+    """State of a machine as libvirt reports it."""
 
     power: Power
     reason: Reason | None = None
     unfinished: bool = False
-    """Started by somebody who has not let it run yet."""
+    """True if the machine was started paused and not resumed yet."""
 
 
 _turns: dict[str, threading.Semaphore] = {}
@@ -55,7 +55,7 @@ class HostClient:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """One of the few jobs that this process has on the host at a time."""
+        """Hold one of the few job slots that this process has on the host."""
         with _shared:
             turns = _turns.setdefault(self.entry.uri, threading.Semaphore(AT_ONCE))
         with turns:
@@ -76,7 +76,7 @@ class HostClient:
 
     @property
     def platform(self) -> Platform:
-        """What machines of this host are made for. Refused without KVM, unless the operator has allowed that."""
+        """Return the platform for machines of this host. Refused without KVM, unless the operator allowed that."""
         known = _platforms.get(self.entry.uri)
         if known is None:
             known = _platforms[self.entry.uri] = read_platform(self.work_connection)
@@ -168,7 +168,7 @@ class HostClient:
             made.resize(capacity)
 
     def send(self, name: str, content: Callable[[int], bytes], length: int, format: str, capacity: int) -> None:
-        """Write a volume from here. ``content`` gives as many bytes as it is asked for, and nothing at the end."""
+        """Write a volume from this process. ``content(n)`` returns up to n bytes, and nothing at the end."""
         made = self.create(name, capacity, format)
         stream = self.work_connection.newStream()
         made.upload(stream, 0, length)
@@ -216,7 +216,9 @@ class HostClient:
         return file.name
 
     def _must_be_whole(self, volume: Any) -> None:
-        """A process that died may have had it made, and the host be still at it: libvirt lets nobody read it then."""
+        """Wait until the host has finished the volume. A dead process may have ordered it, and libvirt refuses reads
+        until then.
+        """
         stream = self.work_connection.newStream()
         try:
             volume.download(stream, 0, 1)
@@ -239,7 +241,7 @@ class HostClient:
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_STORAGE_VOL_EXIST:
                 raise
-            self._must_be_whole(self.volume(file.name))  # somebody else was quicker
+            self._must_be_whole(self.volume(file.name))  # created by another process meanwhile
         finally:
             self.drop(part)
 
@@ -262,7 +264,7 @@ class HostClient:
         return Seen("absent") if domain is None else _seen(*domain.state())
 
     def seen_all(self) -> dict[int, Seen]:
-        """Every machine of this installation, by one call."""
+        """Return every machine of this installation, with one call."""
         own = re.compile(re.escape(self.names.domain(0))[:-1] + r"(\d+)")
         all_stats = self.read_connection.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
         states = [(own.fullmatch(domain.name()), stats) for domain, stats in all_stats]
@@ -276,7 +278,7 @@ class HostClient:
             raise Absent(f"There is no domain {number}.")
         stream = connection.newStream(virt.VIR_STREAM_NONBLOCK)
         try:
-            # Forced: whoever lost the connection would otherwise keep it until a daemon notices that nobody listens.
+            # Forced: a lost connection would otherwise keep the console until a daemon notices.
             domain.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
@@ -304,12 +306,14 @@ def _seen(state: int, why: int) -> Seen:
 
 
 def is_unfinished(state: int, why: int) -> bool:
-    """Started, and not let run: whoever did that has still to ask whether it is wanted. Nobody else pauses machines."""
+    """True if the machine was started but not resumed: its starter still checks the order. No other code pauses
+    machines.
+    """
     return state == virt.VIR_DOMAIN_PAUSED and why in (virt.VIR_DOMAIN_PAUSED_USER, virt.VIR_DOMAIN_PAUSED_STARTING_UP)
 
 
 class Capacity(NamedTuple):
-    """What a host offers to machines, as it says itself."""
+    """Capacity that a host reports for machines."""
 
     platform: Platform
     vcpus: int
@@ -329,7 +333,7 @@ def read_platform(connection: Any) -> Platform:
 
 
 def _activate(pool: Any) -> None:
-    """Also while somebody else does the same: whoever comes second is refused, and finds it active."""
+    """Activate a pool. A concurrent activation is harmless: the second call is refused and finds the pool active."""
     try:
         pool.build()
         pool.setAutostart(1)
@@ -347,7 +351,7 @@ def _refresh(pool: Any) -> None:
         except LibvirtError as error:
             if not is_passing(error):
                 raise
-            time.sleep(0.05)  # it is at work on a volume
+            time.sleep(0.05)  # a volume is being processed
 
 
 def aborted(stream: Any) -> None:

@@ -1,7 +1,7 @@
-"""What the driver knows by itself: things, orders and fences, kept and judged as the simulated hypervisor does it.
+"""Ledger of the libvirt driver: objects, orders and fences, with the rules of the simulated hypervisor.
 
-What a verb may do and what it will change is the same for both drivers, so the same plans decide it. There, the
-change comes when its time has come; here, when a job on a host has brought it about. Until then its moment is NEVER.
+The same plans decide the permissions and effects of a verb for both drivers. There a change takes effect at its time;
+here, when a job on a host has completed. Until then its time is NEVER.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class JobRow(Row):
     changes: Any
     """The things that it changes, each as kind and number."""
     reads: Any
-    """Those whose bytes it copies."""
+    """Objects whose bytes the job copies."""
     owner: str
     begun: int
     beat: int
     expected: int
-    """Milliseconds that it should take."""
+    """Expected duration in milliseconds."""
     state: str
     """``running``; or ``dropping`` when another operation has taken its thing over, and it has still to notice."""
 
@@ -86,7 +86,7 @@ _DATABASE_TIME = query(
 
 
 class HostLedger(Ledger):
-    """One transaction. Which hosts answer was found out before it began: no host is ever waited for inside one."""
+    """A transaction of the ledger. Reachability of hosts is determined before it: transactions never wait for hosts."""
 
     fleet: RealFleet
 
@@ -135,10 +135,10 @@ class HostLedger(Ledger):
         return self.db.maybe(_OF_WORK, operation=order.operation, kind=kind, thing=number, step=order.step, verb=verb)
 
     def end(self, job: JobRow, failure: str | None, becomes: dict[Key, Any], *, over: bool) -> None:
-        """What the work was to change has changed, or has stayed as it was. ``over``: and nothing is left to do."""
+        """Apply or drop the planned changes of a job. ``over``: the job has no work left."""
         for kind, number in job.changes:
             document = DOCUMENTS[kind]
-            entry = super().find(document, number)  # as it was written down, also on a host that was lost since
+            entry = super().find(document, number)  # the stored state, also on a host that was lost meanwhile
             if entry is None or entry.due != NEVER or entry.operation != job.operation:
                 continue
             if failure is None:

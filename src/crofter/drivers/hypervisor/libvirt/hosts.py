@@ -60,7 +60,7 @@ class Hosts:
         return self.storage(number) if number % BLOCK == 0 else self.client(number)
 
     def unreachable(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Which of these hosts and storages do not answer."""
+        """Return the hosts and storages that do not answer."""
         fleet = self.fleet()
         asked = {number: self._entries(fleet, number) for number in set(numbers)}
         entries = {entry.id: entry for group in asked.values() for entry in group}
@@ -78,7 +78,7 @@ class Hosts:
     def _ask(self, entries: list[HostEntry]) -> dict[int, bool]:
         if len(entries) < 2:
             return {entry.id: self._answers(entry) for entry in entries}
-        with ThreadPoolExecutor(min(32, len(entries))) as pool:  # one silent host must not delay the others
+        with ThreadPoolExecutor(min(32, len(entries))) as pool:  # a silent host must not delay the others
             return dict(zip((entry.id for entry in entries), pool.map(self._answers, entries), strict=True))
 
     def _answers(self, entry: HostEntry) -> bool:

@@ -99,7 +99,7 @@ class LibvirtHypervisor:
             raise DriverError(f"there is no helper system in {folder}: build it with tools/guest/build.sh") from None
 
     def maintenance(self, host: int, *, begins: bool, grace: float = GRACE) -> None:
-        """What an operator does: nothing runs on the host until it ends."""
+        """Begin or end the maintenance of a host: no machine runs on it until the end."""
         Maintenance(self.hosts_client, self._power_sync).change(host, begins=begins, grace=grace)
 
     def begin_draining(self, host: int) -> None:
@@ -333,7 +333,7 @@ _DOCUMENTS: dict[type, Any] = {
 
 
 def _installation(database: Database) -> str:
-    """What tells the things of this database from those of any other on the same hosts. Made once."""
+    """Return the id that separates this database's objects from others on the same hosts. Created once."""
     with database.write() as db:
         stored = db.value(SETTING, name=INSTALLATION)
         if stored is None:

@@ -1,4 +1,4 @@
-"""What a job has at hand."""
+"""Context of a job."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class JobContext:
         """Raises Dropped if the work is not wanted any more, and TakenOver if it is another's."""
         self._settle = settle
         self.becomes: dict[Key, Any] = {}
-        """What things become, where that is known better now than when the work was planned."""
+        """Final states of objects that became known only during the job."""
 
     @property
     def media(self) -> Media:
         return self.hosts.media
 
     def scratch(self, name: str) -> str:
-        """The name of a file that goes with the job. Whoever takes the job over gives it another one."""
+        """Return the name of a temporary file of the job. A process that takes over the job uses another name."""
         return names.scratch(self.number, f"{self._owner.rpartition('-')[2]}-{name}")
 
     def host(self, number: int) -> HostClient:
@@ -62,12 +62,12 @@ class JobContext:
         return entry
 
     def planned(self, document: type[D], number: int) -> D:
-        """What the thing becomes by this job."""
+        """Return the planned state of the object after this job."""
         planned = self.entry(document, number).becomes
         if planned is None:
             raise Dropped
         return planned
 
     def settle_now(self) -> None:
-        """What was to change has changed; what is left to do is only clearing up."""
+        """Apply the planned changes; the rest of the job only cleans up."""
         self._settle(self.number, self.becomes, over=False)

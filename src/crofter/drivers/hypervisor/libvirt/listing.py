@@ -1,4 +1,4 @@
-"""All that is really on hosts, for the sweeper that looks for what nobody remembers."""
+"""Listing of all objects on hosts, for the sweeper that finds orphans."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def inventory(hosts: Hosts, only: int | None) -> Inventory:
 
 
 def _complete(entries: Iterable[Entry[Any]], listed: Places, seen: set[int]) -> None:
-    """Only where no file can tell: the ledger says nothing about what is at rest on a host that was looked at."""
+    """Add objects that no file shows: idle objects on a host that was not listed."""
     places = {entry.id: entry.host for entry in entries}
     # On its way a thing is on two hosts for a while; the ledger says which one counts.
     listed -= {(place, number) for place, number in listed if places.get(number, place) != place}
@@ -79,7 +79,7 @@ def _list_storages(hosts: Hosts, fleet: RealFleet, listed: dict[str, Places]) ->
 
 
 def _list_host(host: HostClient, listed: dict[str, Places]) -> bool:
-    """Whether it answered to the end."""
+    """List a host. Return False if it stopped answering."""
     pattern = re.compile(re.escape(host.names.domain(0))[:-1] + r"(\d+)")
     number = host.entry.id
     try:

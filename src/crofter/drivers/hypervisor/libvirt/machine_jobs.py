@@ -1,4 +1,4 @@
-"""What the verbs about machines do on hosts."""
+"""Jobs of the verbs on machines."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def start(ref: DomainRef) -> Work:
         if domain is not None and domain.isActive():
             if not is_unfinished(*domain.state()):
                 return
-            domain.destroy()  # of a process that died over this job; it may be of an older definition
+            domain.destroy()  # left by a process that died during this job; its definition may be older
         doc = job.entry(Domain, ref.id).doc
         if doc is None:
             raise Dropped
@@ -100,8 +100,8 @@ def start(ref: DomainRef) -> Work:
         domain = put_definition(job, host, ref.id, doc.spec, cards)
         _must_be_open(job, ref)
         job.check()
-        # This process may stand still here for any time, and the machine be switched off meanwhile by somebody who
-        # sees that it is off. So it is started without running, and runs only if it is still wanted.
+        # The process may be suspended here, and the machine switched off meanwhile by another worker. So it is started
+        # paused, and resumed only if the order still holds.
         _create(host, ref, domain)
         try:
             job.check()
@@ -113,8 +113,8 @@ def start(ref: DomainRef) -> Work:
         try:
             job.check()
         except Dropped:
-            # Somebody took it over between the last check and this. Whoever comes next waits for the end of this job,
-            # and finds the machine as the ledger has it.
+            # Another process took over between the last check and this line. The next worker waits for this job, and
+            # finds the machine as the ledger describes it.
             _destroy(domain)
             raise
 
@@ -136,7 +136,7 @@ def _create(host: HostClient, ref: DomainRef, domain: Any) -> None:
 
 
 def _must_be_open(job: JobContext, ref: DomainRef) -> None:
-    """Whoever takes a host out of service does not wait for machines that come on afterwards."""
+    """Refuse to start on a closed host: its maintenance does not wait for machines that start later."""
     if job.host(ref.host).entry.state not in ("up", "draining"):
         raise Refused("The host is in maintenance.")
 

@@ -1,7 +1,7 @@
-"""Taking a host out of service and back: its machines go off with it, and those that were on come on with it.
+"""Maintenance of a host: its machines are shut down, and those that were on start again afterwards.
 
-What is to come on again is written down before any guest is asked to shut down. So both ways can be broken off at any
-moment, and the same command again does what is left to do.
+The machines to start again are recorded before any shutdown. So both directions can be interrupted at any moment, and
+the same command continues.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Maintenance:
     # ---- out of service ---------------------------------------------------------------------------------------------
 
     def _close(self, number: int) -> None:
-        """From here on nothing new comes or boots; and whatever is on will come on again."""
+        """Close the host to new machines and starts; record the running machines for their restart."""
         with self._store.writing() as ledger:
             if not _marked(ledger, number, "maintenance"):
                 return
@@ -143,13 +143,13 @@ class Maintenance:
             entry = ledger.find(Domain, machine)
             if entry is None or entry.doc is None or not entry.doc.resumes:
                 return
-            on = entry.doc.on  # it was asked to shut down, and has not been seen to do so
+            on = entry.doc.on  # a shutdown was requested but not observed
             doc = replace(entry.doc, resumes=False) if on else entry.doc.started(ledger.now)
             ledger.save(Domain, replace(entry, doc=doc))
             changes.tell(ledger, entry, doc)
 
     def declare_lost(self, number: int) -> None:
-        """A person says that the host is dead and stays so: whatever was there is gone, and may be made elsewhere."""
+        """Mark a host as permanently lost: its objects are gone and may be created elsewhere."""
         fleet = self._hosts.fleet()
         if number not in fleet.entries:
             raise Refused(f"There is no host {number}.")
@@ -160,7 +160,7 @@ class Maintenance:
 
 
 def _marked(ledger: HostLedger, number: int, state: State) -> bool:
-    """Whether the host was in another state before."""
+    """Set the state of the host. Return True if it changed."""
     ledger.lock_hosts((number,))
     before = ledger.fleet.entries[number].state
     ledger.db.update(tables.host, {"id": number}, state=state)
@@ -168,7 +168,7 @@ def _marked(ledger: HostLedger, number: int, state: State) -> bool:
 
 
 def _asked_off(entry: Entry[Domain]) -> bool:
-    """Whether somebody has ordered it off, or away altogether."""
+    """True if an order will switch the machine off or delete it."""
     return entry.due is not None and (entry.becomes is None or not entry.becomes.on)
 
 

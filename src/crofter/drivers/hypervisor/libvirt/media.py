@@ -21,16 +21,16 @@ MB = 1 << 20
 
 
 class ImageFile(Struct, frozen=True):
-    """What is written down about an image when it is imported."""
+    """Metadata of an imported image."""
 
     architecture: str
     size: int
-    """MB that a disk needs to hold it."""
+    """Disk size in MB that the image needs."""
     boot: Literal["kernel", "firmware"]
     """``kernel``: one file system without a boot loader. ``firmware``: a whole disk that boots by itself."""
     sha256: str
     used: int
-    """MB that its files take up."""
+    """Size of the files in MB."""
 
 
 class File(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Media:
         self.folder = folder
 
     def image(self, image: str) -> ImageFile | None:
-        """What is known about an image of the catalogue; None if the operator has not imported it."""
+        """Return the metadata of a catalogue image; None if the operator has not imported it."""
         try:
             return msgspec.json.decode((self._image(image, "json")).read_bytes(), type=ImageFile)
         except FileNotFoundError:

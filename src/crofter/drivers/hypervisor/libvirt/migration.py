@@ -51,7 +51,7 @@ class Route(NamedTuple):
 
 
 def has_arrived(route: Route) -> bool:
-    """Whether the machine runs on the target. One that still comes in waits there, paused."""
+    """True if the machine runs on the target. An incoming machine is paused there."""
     domain = route.target.domain(route.number)
     if domain is None:
         return False
@@ -118,7 +118,9 @@ def migrate(job: JobContext, route: Route, domain: Any, disks: list[int]) -> Non
 
 
 def bring_back(route: Route) -> None:
-    """It has arrived, and nobody wants it there any more. Its disks are still where it came from, and written anew."""
+    """Move back a machine whose order was cancelled after its arrival. Its disks still exist on the source and are
+    rewritten.
+    """
     back = Route(route.target, route.source, route.number)
     domain = back.source.domain(back.number)
     inside = list(attached(back, domain).values())
@@ -167,7 +169,7 @@ def _address(uri: str) -> str:
 
 
 def is_encrypted(route: Route) -> bool:
-    """Whatever leaves a machine is: what a guest has in its memory is for nobody on the way."""
+    """True if the connection leaves this machine: guest memory must be encrypted in transit."""
     return urlsplit(route.target.entry.uri).hostname is not None
 
 
@@ -210,7 +212,7 @@ def _break_off(domain: Any, going: Future[Any]) -> None:
         try:
             abort(domain)
         except LibvirtError:
-            pass  # it has just gone, or went off
+            pass  # the machine has just moved or stopped
         time.sleep(0.1)
 
 

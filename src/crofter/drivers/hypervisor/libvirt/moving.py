@@ -48,7 +48,7 @@ def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling
 
 
 def _define_there(job: JobContext, target: HostClient, ref: DomainRef) -> None:
-    """What a machine that runs boots with next, if it is not told otherwise. It has arrived, whatever comes of this."""
+    """Define the settings of the machine's next boot on the target. The move counts as done even if this fails."""
     doc = job.entry(Domain, ref.id).doc
     if doc is None or not doc.on:
         return
@@ -76,7 +76,7 @@ def _move_idle(
 
 
 def _goes_on(job: JobContext, error: Exception) -> bool:
-    """Whether the work is not given up by this: it is tried again, or another process is at it by now."""
+    """True if the job continues after this error: it is retried, or another process has taken over."""
     if isinstance(error, LibvirtError):
         if is_broken_connection(error) or is_passing(error):
             return True
@@ -116,9 +116,9 @@ def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sam
 
 
 def _stay(route: Route, disks: tuple[DiskRef, ...]) -> None:
-    """The ledger says that the machine is where it was, and so it is brought to be: it must never run on both hosts.
+    """Restore the state of the ledger after a failed move: the machine must never run on both hosts.
 
-    Until that is so, nothing else is done with it: whoever has taken it over waits for this job.
+    Other work on the machine waits until this job has ended.
     """
     while True:
         try:
@@ -139,7 +139,7 @@ def _stay(route: Route, disks: tuple[DiskRef, ...]) -> None:
 
 
 def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None:
-    """What a host does not let go at once is tried again, and left in the end to whoever clears away regularly."""
+    """Remove the machine from the source. Leftovers are retried, and finally left to the periodic cleanup."""
     calls: list[Callable[[], None]] = [partial(host.undefine, ref.id)]
     calls += [partial(host.drop, names.disk(disk.id)) for disk in disks]
     for clear in calls:

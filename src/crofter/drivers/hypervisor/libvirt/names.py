@@ -1,4 +1,4 @@
-"""What things are called on hosts: numbers, and which installation they belong to. Never a word of a tenant."""
+"""Names of objects on hosts: numbers and the installation id, never user input."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def volume(number: int) -> str:
 
 
 def upload_part(now: int, token: str, name: str) -> str:
-    """A file of the operator on its way to a host. It belongs to no job, and its name tells how old it is."""
+    """Return the name of an operator's file during its transfer. It belongs to no job; the name contains its age."""
     return f"part{now}-{token}-{name}"
 
 

@@ -1,8 +1,7 @@
-"""The network helper: writes into a guest which addresses it has, where no DHCP of ours tells it.
+"""Network helper: writes the addresses of a machine into its guest where our DHCP does not serve them.
 
-On QEMU's own network the guest is given its address when it asks. On a bridge nobody answers, so its configuration is
-written onto its root disk before it boots, in the words of whatever system may be there. It is not written again until
-something about it changes: what an owner has altered since stays.
+On QEMU's user network the guest gets its address by DHCP. On a bridge its configuration is written to the root disk
+before a boot, for each common system. It is rewritten only after a change, so that edits of the owner stay.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from crofter.drivers.hypervisor.specs import DomainSpec, Network
 log = logging.getLogger("crofter")
 
 HELPER = "network"
-"""What it is called among the helpers of a configuration profile."""
+"""Name of the helper in a configuration profile."""
 HEAD = "# Written before the boot, by the network helper of the configuration profile.\n"
 
 
@@ -37,7 +36,7 @@ class Nic(Struct, frozen=True):
     """IPv4, with their prefixes."""
     gateway: str | None
     public: bool
-    """Whether a router tells it the network of its IPv6 address. The rest of it is the card's: no other gets out."""
+    """True if a router announces the IPv6 network. The host part is derived from the card; others are filtered."""
 
 
 def write(job: JobContext, host: HostClient, number: int, doc: Domain, cards: tuple[Card, ...]) -> None:
@@ -55,7 +54,7 @@ def write(job: JobContext, host: HostClient, number: int, doc: Domain, cards: tu
     except helper.HelperFailed as error:
         log.warning("job %s: the network of instance %s is not configured: %s", job.number, number, error)
         if not error.answer:
-            return  # it was killed, so the next boot tries again; what has answered would answer the same
+            return  # the helper was killed and runs again at the next boot; a retry now would give the same result
     job.becomes["domain", number] = replace(job.planned(Domain, number), configured=written)
 
 
@@ -86,7 +85,7 @@ def files(cards: tuple[Nic, ...], resolvers: tuple[str, ...]) -> tuple[GuestFile
 
 
 def _of_card(card: Nic, resolvers: tuple[str, ...]) -> Iterator[GuestFile]:
-    # The name that ifupdown knows it by, whatever slot it is in. The lowest number among those that fit is read.
+    # The name that ifupdown uses, independent of the slot. systemd reads the matching file with the lowest number.
     link = f"[Match]\nMACAddress={card.mac}\n\n[Link]\nName={card.name}\n"
     yield GuestFile(f"/etc/systemd/network/05-{card.name}.link", HEAD + link, "/etc/systemd")
     networkd = "\n".join(_networkd(card, resolvers))

@@ -30,7 +30,7 @@ def cards(job: JobContext, host: HostClient, number: int, spec: DomainSpec, *, b
 
 
 def _vlan_card(job: JobContext, host: HostClient, mac: str, vlan: int | None, *, boots: bool) -> Card:
-    if vlan is None:  # it has been left behind in another region
+    if vlan is None:  # left behind in another region
         return Card(mac)
     try:
         return Card(mac, host.names.vlans, vlans.tag(job, host, vlan))
@@ -45,7 +45,7 @@ def _vlan_mac(number: int, place: int) -> str:
 
 
 def network_of(job: JobContext, number: int) -> Network:
-    """What was last asked for; also while the job that applies it is under way."""
+    """Return the last ordered network, even while its job is running."""
     with job.hosts.store.reading() as ledger:
         wiring = ledger.find(Wiring, number)
     if wiring is None:
@@ -64,7 +64,7 @@ def apply(ref: DomainRef) -> Work:
 
 
 def prepare(job: JobContext, host: HostClient, number: int, *, tagged: bool) -> None:
-    """What libvirt must have before the machine comes on. ``tagged``: it has cards on VLANs."""
+    """Create the libvirt objects that the machine needs before its start. ``tagged``: it has cards on VLANs."""
     put_filter(job, host, number)
     if tagged:
         vlans.put_network(host)

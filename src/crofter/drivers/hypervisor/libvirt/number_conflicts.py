@@ -1,7 +1,7 @@
-"""What a host has under the number of a new thing, and the ledger does not: after an old backup was restored.
+"""Objects on a host under the number of a new object but not in the ledger, after the restore of an old backup.
 
-Numbers that were given after the backup are given again then, and their machines and disks may still be there. To
-take one for the new thing would hand one tenant's machine to another.
+Numbers assigned after the backup are assigned again, while their machines and disks may still exist. Reusing them would
+give a tenant's machine to another tenant.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def must_be_unused(hosts: Hosts, document: Any, ref: Ref) -> None:
     if not there:
         return
     with hosts.store.reading() as ledger:
-        if ledger.find(document, ref.id) is None:  # else the same order has been begun meanwhile, by somebody else
+        if ledger.find(document, ref.id) is None:  # otherwise another worker has begun the same order meanwhile
             raise Refused(TOLD)
 
 

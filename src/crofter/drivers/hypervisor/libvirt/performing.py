@@ -1,7 +1,7 @@
-"""How a verb is performed here: admitted and planned in the ledger, done by a job in a thread, and polled meanwhile.
+"""Execution of verbs: admitted and planned in the ledger, done by a job in a thread, and polled.
 
-A job that has begun belongs to the process that runs it, which gives signs of life. When these stop, whoever polls
-next takes it over and begins it again: a job looks first and acts then, so it may find its work half done.
+A running job belongs to its process, which writes heartbeats. When these stop, the next poll takes over the job and
+restarts it: a job inspects before it acts, because its work may be half done.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ QUICK = 0.05
 """Seconds that a first call waits for work that may be over in no time."""
 PASSING_TRIES = 100
 FAILED = "The host could not do this."
-"""What owners read: libvirt's own words name files and folders of a host."""
+"""Error text for owners: libvirt's messages name files and folders of a host."""
 
 Work = Callable[[JobContext], None]
 
@@ -59,7 +59,7 @@ class Performer:
         """``reads``: whose bytes are copied. ``heavy``: it waits for its turn on its host."""
         try:
             return self._perform(task, work, expected, tuple(reads), heavy=heavy)
-        except NotYet:  # nothing was written, and nothing begun: the next call tries again
+        except NotYet:  # nothing was written or begun: the next call tries again
             return Progress(done=False, percent=0, remaining=0.3, real_time=True)
 
     def _perform(self, task: Task, work: Work, expected: float, reads: tuple[Key, ...], *, heavy: bool) -> Progress:
@@ -119,8 +119,8 @@ class Performer:
         if row is None or ledger.living([row]):
             return row, False
         if self._has_thread(row.id):
-            # It is at work here, and only its signs of life did not get through. Or it was taken over by a process
-            # that has died since: then the thread has to notice that first, and the next call begins again.
+            # The thread is alive and only its heartbeat failed. Or a process that died meanwhile had taken over: the
+            # thread must notice that first, and the next call restarts the job.
             ledger.db.run(host_ledger.BEAT, number=row.id, me=self.owner, now=ledger.lease_time)
             return row, False
         ledger.db.update(tables.job, {"id": row.id}, owner=self.owner, beat=ledger.lease_time, state="running")
@@ -164,7 +164,7 @@ class Performer:
         )
         with self._lock:
             self._threads[number] = thread
-            thread.start()  # before anybody can see it, and wait for its end
+            thread.start()  # start before the thread becomes visible to waiters
             if not self._beating:
                 self._beating = True
                 threading.Thread(target=self._beat, name="hypervisor heartbeat", daemon=True).start()
@@ -192,7 +192,7 @@ class Performer:
                 ledger.db.run(host_ledger.BEAT, number=number, me=self.owner, now=now)
 
     def close(self, patience: float) -> None:
-        """The process ends: jobs have so many seconds to end, and the others are for whoever polls them next."""
+        """End the process: give jobs ``patience`` seconds; the others are taken over at their next poll."""
         ends = time.monotonic() + patience
         with self._lock:
             threads = dict(self._threads)
@@ -306,7 +306,7 @@ class Performer:
             ledger.db.delete(tables.job, id=number, owner=self.owner)
 
     def _forget_dead(self, row: JobRow) -> None:
-        """Unless it has given a sign of life since, or somebody else has taken it over."""
+        """Drop a dead job, unless its heartbeat returned or another process took over."""
         with self._store.writing() as ledger:
             ledger.db.delete(tables.job, id=row.id, owner=row.owner, beat=row.beat)
 

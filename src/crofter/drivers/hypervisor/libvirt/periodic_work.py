@@ -1,4 +1,4 @@
-"""The driver's periodic work: bring the ledger up to date, sample, and delete what nobody needs any more."""
+"""Periodic work of the driver: synchronise the ledger, sample usage, and delete unused objects."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PeriodicWork:
         self._sync_rounds.visit({host: partial(self._power_sync.sync_host, host) for host in hosts}, patience)
 
     def _has_lease(self) -> bool:
-        """One process does the work at a time; another one when that has fallen silent."""
+        """True if this process holds the lease. Another process takes over when the holder stops renewing."""
         with self._store.writing() as ledger:
             stored = ledger.db.value(SETTING, name=LEASE)
             now = ledger.lease_time

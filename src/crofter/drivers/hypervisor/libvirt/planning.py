@@ -1,4 +1,4 @@
-"""What this driver asks before it plans as the simulated one does: capacity, images, processors."""
+"""Checks of this driver before the shared plans: capacity, images, processors."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ def place(
         if _lacks(ledger, host_entry.id, spec.memory, disk, beside=domain) is None:
             return host_entry.id
     if reached:
-        raise Unreachable(f"The hosts of region {region} are full.")  # asked again: machines come and go
+        # temporary: callers retry, and machines are deleted
+        raise Unreachable(f"The hosts of region {region} are full.")
     raise Unreachable(f"No host of region {region} takes a machine now.")
 
 
 def must_fit(ledger: Ledger, host: int, *, memory: int = 0, disk: int = 0) -> None:
-    """The host has so many MB left. Asked under its lock, so that the same space is never given twice."""
+    """Require free capacity in MB on the host. Called under its lock, so that space is never assigned twice."""
     lacking = _lacks(ledger, host, memory, disk)
     if lacking is not None:
         raise Refused(f"The host has no {lacking} left for this.")

@@ -1,4 +1,4 @@
-"""What happens to machines by itself: seen on hosts, and written into the ledger."""
+"""Unordered changes of machines: observed on hosts and written to the ledger."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PowerSync:
             known = ledger.find(Domain, number)
             closed = ledger.fleet.closed
         if known is None or known.due is not None or known.host in closed:
-            return  # whoever works on a machine, or takes its host out of service, tells what becomes of it
+            return  # the running job or maintenance reports the machine's state
         try:
             self._compare(known, self._hosts.client(known.host).seen(number))
         except (DriverError, LibvirtError):
@@ -49,9 +49,9 @@ class PowerSync:
 
     def _compare(self, known: Entry[Domain], seen: Seen) -> None:
         if known.doc is None or known.due is not None:
-            return  # of a machine that is worked on, the work tells
+            return  # the running job reports the machine's state
         if seen.unfinished:
-            if not known.doc.resumes:  # it is being started again with its host, and looks like this until it runs
+            if not known.doc.resumes:  # a machine that restarts after maintenance looks like this until it runs
                 self._stop_unfinished(known)
         elif (seen.power == "on") != known.doc.on:
             self._note(known, seen)
@@ -61,7 +61,7 @@ class PowerSync:
             ledger.lock_hosts((known.host,))
             again = ledger.find(Domain, known.id)
             if again is None or again != known or again.doc is None:
-                return  # somebody has worked on it since
+                return  # changed by a job meanwhile
             if seen.power == "on":
                 doc = again.doc.started(ledger.now)
             else:

@@ -39,7 +39,7 @@ def named(db: Session, host: int) -> Iterator[str]:
 
 
 def remove(database: Database, host: int) -> None:
-    """Forget the host, and whatever the ledger says of things there."""
+    """Delete the host, with the ledger's entries for it."""
     with database.write() as db:
         db.delete(tables.host, id=host)
         db.delete(thing, host=host)

@@ -1,4 +1,4 @@
-"""Regular work on all hosts at once, in which one that is silent holds up nobody else."""
+"""Periodic work on all hosts in parallel: a silent host delays no other."""
 
 from __future__ import annotations
 

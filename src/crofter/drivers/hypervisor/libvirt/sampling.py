@@ -1,4 +1,4 @@
-"""What machines use up: counters read from hosts now and then, kept as what they grew by."""
+"""Usage of machines: counters sampled from hosts, stored as increments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Sampling:
             )
 
     def take_all(self) -> None:
-        """One sample of each machine that is on. A host that is away is passed over, and keeps nobody waiting."""
+        """Sample each running machine. Unreachable hosts are skipped without waiting."""
         with self._store.reading() as ledger:
             running: dict[int, list[int]] = {}
             for entry in ledger.all(Domain):
@@ -84,14 +84,14 @@ class Sampling:
             requests = int(stats.get(f"block.{place}.rd.reqs", 0)) + int(stats.get(f"block.{place}.wr.reqs", 0))
             counters["swap" if stats.get(f"block.{place}.name") in swaps else "io"] += requests
         for place in range(int(stats.get("net.count", 0))):
-            # A host counts what passes the card, whatever family of addresses it has.
+            # The host counts all traffic of the card, for both address families.
             kind = "ipv4_private" if place in private else "ipv4"
             counters[f"{kind}_in"] += int(stats.get(f"net.{place}.rx.bytes", 0))
             counters[f"{kind}_out"] += int(stats.get(f"net.{place}.tx.bytes", 0))
         return counters
 
     def _inside(self, number: int) -> tuple[set[str], set[int]]:
-        """What the guest calls its swap disks, and which of its cards are on VLANs, where nobody pays for bytes."""
+        """Return the guest's swap disks and its cards on VLANs, whose traffic is free."""
         with self._store.reading() as ledger:
             entry = ledger.find(Domain, number)
             spec = None if entry is None or entry.doc is None else entry.doc.active
@@ -125,7 +125,7 @@ class Sampling:
             )
 
     def history(self, number: int, start: int, stop: int, step: int, timeout: float) -> tuple[Usage, ...]:
-        """From samples alone: no host is asked, so it is known of a machine whose host is away too."""
+        """Return usage from stored samples, also while the host is unreachable."""
         ends = time.monotonic() + timeout
         with self._store.reading() as ledger:
             stop = min(stop, ledger.now)

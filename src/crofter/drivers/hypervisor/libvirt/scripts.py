@@ -1,4 +1,4 @@
-"""What the helper system is told to do. Texts of tenants are data in it, encoded, and never words of the script."""
+"""Scripts for the helper system. User input is encoded data in them, never code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crofter.drivers.hypervisor.libvirt.password_hash import crypted
 from crofter.drivers.hypervisor.specs import Seed
 
 CHECK = 'e2fsck -fp "$D_sda" || [ $? -lt 4 ]'
-"""Replays the journal of a guest that was cut off, and mends what can be mended without asking."""
+"""Replays the journal after a power cut, and repairs errors that need no decision."""
 BEGINS = "the file system is about to grow"
 
 
@@ -20,15 +20,15 @@ class GuestFile(Struct, frozen=True):
     path: str
     text: str
     folder: str
-    """It is written only where this folder is: that of the software that reads it."""
+    """Folder of the software that reads the file. Without the folder the file is not written."""
     mode: str = "644"
 
 
 def resize_script(megabytes: int, *, grows: bool) -> str:
-    """Make the file system so large, and tell what its files need at least.
+    """Return the script that resizes the file system and prints the minimum that its files need.
 
-    A disk with partitions only becomes larger as a disk, and its system takes the space itself; it never shrinks.
-    Before a file system grows, it is looked through, and then the script says that it begins: see ``left_alone``.
+    A partitioned disk grows only as a disk, and its system takes the space itself; it never shrinks. A file system is
+    checked before growing, and then the script prints a marker: see ``left_alone``.
     """
     measure = 'resize2fs -P "$D_sda"\ndumpe2fs -h "$D_sda" | grep \'^Block size\'\n'
     if grows:
@@ -37,7 +37,7 @@ def resize_script(megabytes: int, *, grows: bool) -> str:
 
 
 def left_alone(answer: str) -> bool:
-    """Whether a script that failed says that the file system has the size that it had. No word says nothing."""
+    """True if a failed script left the size of the file system unchanged. Missing output proves nothing."""
     return answer.startswith("rc=") and BEGINS not in answer
 
 
@@ -66,7 +66,7 @@ def seed_script(seed: Seed) -> str:
 
 
 def network_script(files: Iterable[GuestFile], resolvers: Iterable[str]) -> str:
-    """Write what a guest is told about its network, onto a disk with a root file system."""
+    """Return the script that writes network settings to a disk with a root file system."""
     lines = ["open_root", *(_put(file.path, file.text, file.mode, folder=file.folder) for file in files)]
     if names := "".join(f"nameserver {resolver}\n" for resolver in resolvers):
         # A link leads to what some service keeps up to date itself.

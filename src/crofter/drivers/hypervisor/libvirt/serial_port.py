@@ -9,14 +9,14 @@ from typing import Any
 from crofter.drivers.hypervisor.contract import SERIAL_BUFFER, SERIAL_PIECE
 
 WOULD_BLOCK = -2
-"""What a stream says instead of bytes while there are none, or while it takes none."""
+"""Return value of a stream without data, or with a full buffer."""
 
 
 class LibvirtSerialPort:
-    """``virt`` is libvirt's module. Its event loop tells when the stream can be read or written.
+    """Serial port over a libvirt stream. ``virt`` is libvirt's module, whose event loop signals readiness.
 
-    It tells so again and again until something was done about it, so only what is waited for is asked for: a buffer
-    that is full turns the reading off, and the daemon holds the machine's bytes back.
+    The signals repeat until handled, so only awaited events are subscribed: a full buffer turns reading off, and the
+    daemon holds back the machine's bytes.
     """
 
     def __init__(self, virt: Any, stream: Any, notify: Callable[[], None]) -> None:
@@ -57,7 +57,7 @@ class LibvirtSerialPort:
         try:
             self._stream.abort()
         except self._virt.libvirtError:
-            pass  # it had ended by itself
+            pass  # the stream had ended already
 
     def _happened(self, _stream: Any, events: int, _opaque: Any) -> None:
         """Called in the thread of libvirt's events."""

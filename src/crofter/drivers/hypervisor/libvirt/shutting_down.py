@@ -1,4 +1,4 @@
-"""Switching a machine off: its guest is asked, and when its time is over its power is taken away."""
+"""Shutdown of a machine: a request to the guest, and the end of power after the grace period."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 
 ASK_AGAIN = 2.0
-"""Seconds until a guest is asked again to shut down: one that is still booting does not hear the first time."""
+"""Seconds between shutdown requests: a booting guest ignores the first one."""
 _HARMLESS = (virt.VIR_ERR_OPERATION_INVALID, virt.VIR_ERR_AGENT_UNRESPONSIVE, virt.VIR_ERR_NO_DOMAIN)
-"""It went off in the same moment, or its agent does not answer; then it is asked again, or loses its power."""
+"""Errors of a machine that went off at this moment, or whose agent does not answer. The loop repeats the request or
+cuts the power.
+"""
 
 
 class ShuttingDown:
@@ -21,7 +23,7 @@ class ShuttingDown:
         self._ask_at = 0.0
 
     def is_over(self) -> bool:
-        """Whether the machine is off. Called again and again, it does what is to be done until then."""
+        """Continue the shutdown. True once the machine is off. Called repeatedly."""
         if not self._is_on():
             return True
         now = time.monotonic()

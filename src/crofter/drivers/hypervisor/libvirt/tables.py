@@ -1,4 +1,4 @@
-"""What the libvirt driver keeps besides the list of things and work that it shares with the simulated one."""
+"""Tables of the libvirt driver, besides the ledger that it shares with the simulated driver."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ vlan_tag = table(
     Column("vlan", Id, primary_key=True, autoincrement=False),
     Column("tag", Integer, nullable=False, unique=True),
 )
-"""By which tag a private network is known on bridges. No two have the same, also of different regions: their hosts may
-be on one wire."""
+"""VLAN tags of private networks. Tags are unique across regions: hosts may share a wire."""
 
 sample = table(
     "hypervisor_sample",

@@ -22,7 +22,7 @@ from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger
 from crofter.drivers.hypervisor.libvirt.job_context import JobContext
 
 LOCK = -1
-"""Held by whoever reads or gives tags, in the place of a host's number."""
+"""Lock number for reading and assigning tags, in place of a host's number."""
 
 
 def tag(job: JobContext, host: HostClient, vlan: int | None) -> int:
@@ -76,7 +76,7 @@ def put_network(host: HostClient) -> None:
         if not network.isActive():
             network.create()
     except LibvirtError:
-        if not network.isActive():  # else somebody else was quicker
+        if not network.isActive():  # otherwise another process has started the network
             raise
 
 

@@ -1,4 +1,4 @@
-"""What the verbs about block storage volumes do, in the storage of a region and in running machines."""
+"""Jobs of the verbs on volumes, in the storage of a region and in running machines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crofter.drivers.hypervisor.specs import DomainRef
 
 GB = 1 << 30
 ASK_AGAIN = 3.0
-"""Seconds until a guest is asked again to let a drive go: one that is still booting does not hear the first time."""
+"""Seconds between requests to release a drive: a booting guest ignores the first one."""
 SLOTS = "abcdefgh"
 
 
@@ -124,7 +124,7 @@ def _ask_for(domain: Any, host: HostClient, volume: int, target: str) -> None:
 
 
 def _plugged(domain: Any, host: HostClient, volume: int) -> str | None:
-    """As which drive the machine has the volume."""
+    """Return the drive name of the volume in the machine, or None."""
     file = host.volume_path(volume)
     return next((target for target, source in drives_of(domain) if source == file), None)
 

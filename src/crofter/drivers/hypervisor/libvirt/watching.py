@@ -18,9 +18,9 @@ AGAIN = 1.0
 
 @contextmanager
 def watched(host: HostClient, seconds: float, look: Callable[[Any], Any]) -> Iterator[threading.Event]:
-    """After so many real seconds ``look`` is given a connection and tells which machine has come to a halt, if one has.
+    """Call ``look`` every ``seconds`` of real time with a connection; ``look`` returns a halted machine or None.
 
-    That machine is ended, and the event is set: whoever waits for it gets an error of libvirt's then.
+    The halted machine is destroyed and the event is set: calls that wait for the machine then raise a libvirt error.
     """
     halted, over = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""A hypervisor that only pretends: deterministic, durable, and as quick or as broken as it is told to be."""
+"""Simulated hypervisor: deterministic, durable, with configurable speed and faults."""
 
 from crofter.drivers.hypervisor.ledger.conditions import Transition, Transitions
 from crofter.drivers.hypervisor.simulated.hypervisor import SimulatedHypervisor

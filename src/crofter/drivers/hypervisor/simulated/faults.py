@@ -1,4 +1,4 @@
-"""What goes wrong in the simulated hypervisor when the sandbox says so."""
+"""Faults of the simulated hypervisor, injected by the sandbox."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Faults:
         self._transactions = transactions
 
     def conditions(self) -> Conditions:
-        """Which faults hold."""
+        """Return the active faults."""
         with self._transactions.reading() as ledger:
             return ledger.conditions
 
     def host_of(self, domain: int) -> int:
-        """The host of a machine, which faults are told by."""
+        """Return the host of a machine, by which faults are set."""
         with self._transactions.reading() as ledger:
             return _there(ledger, domain).host
 
@@ -52,7 +52,7 @@ class Faults:
             _switch(ledger, entry, entry.doc.stopped(ledger.now, reason))
 
     def maintenance(self, host: int, *, begins: bool) -> None:
-        """All machines of the host go off with it, and those that were on come on with it."""
+        """Switch off all machines of the host, or restart those that were on."""
         self._must_know(host)
         with self._transactions.writing() as ledger:
             ledger.lock_hosts((FAULTS, host))

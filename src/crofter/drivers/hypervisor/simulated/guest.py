@@ -1,4 +1,4 @@
-"""What a simulated machine says on its serial console: a login, and a shell that knows a few commands."""
+"""Guest on the serial console of a simulated machine: a login, and a shell with a few commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMANDS = ("clear", "date", "echo", "exit", "help", "hostname", "uname", "uptim
 
 
 class SimulatedSerialPort:
-    """One session at the console. It is forgotten with its end; nothing that is typed changes the machine."""
+    """A session on the console. Its state ends with the session; input never changes the machine."""
 
     def __init__(
         self, host_name: str, booted: int, now: Callable[[], int], is_on: Callable[[], bool], notify: Callable[[], None]
@@ -62,7 +62,7 @@ class SimulatedSerialPort:
 
 
 class Guest:
-    """A terminal with a line to edit, and whoever reads the lines."""
+    """A terminal with line editing, and the reader of the lines."""
 
     def __init__(self, host_name: str, booted: int, now: Callable[[], int]) -> None:
         self._host_name = host_name
@@ -77,7 +77,7 @@ class Guest:
         return f"\r\nSimulated system on {self._host_name}\r\n\r\n{self._host_name} login: ".encode()
 
     def typed(self, character: int) -> bytes:
-        """What the terminal shows after one byte."""
+        """Process one byte of input and return the terminal's output."""
         if self._escaped:  # the keys of arrows and functions: their sequences end with a letter or a tilde
             self._escaped = not (chr(character).isalpha() or character == 0x7E)
             return b""
@@ -114,7 +114,7 @@ class Guest:
     def _erase(self) -> bytes:
         if not self._line:
             return b""
-        # One character of the screen may be several bytes.
+        # A character may consist of several bytes.
         while len(self._line) > 1 and self._line[-1] & 0xC0 == 0x80:
             self._line.pop()
         self._line.pop()

@@ -63,9 +63,9 @@ from crofter.drivers.hypervisor.specs import (
 )
 
 TRANSITIONS = "transitions"
-"""What processes hear when another one has set the table."""
+"""Signal to other processes after a change of the transitions table."""
 HOSTS_PER_REGION = 200
-"""So many that machines made one after the other hardly ever share one: a fault at one leaves the others alone."""
+"""Number of hosts. High enough that consecutive machines rarely share a host, so that a host fault affects few."""
 
 
 class SimulatedHypervisor:
@@ -79,10 +79,10 @@ class SimulatedHypervisor:
         self.faults = Faults(self._transactions)
 
     def run_periodic_work(self) -> float:
-        return inf  # it tells of changes at once, and computes what it would have sampled
+        return inf  # no polling: changes are reported directly and samples are computed
 
     def close(self) -> None:
-        """Nothing is under way but in the database."""
+        """Do nothing: all work in progress is in the database."""
 
     def hosts(self) -> tuple[Host, ...]:
         with self._transactions.reading() as ledger:
@@ -188,7 +188,7 @@ class SimulatedHypervisor:
         self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
     ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
         with self._transactions.reading() as ledger:
-            conditions.ask_ahead(ledger.db)  # whether its host answers is always asked
+            conditions.ask_ahead(ledger.db)  # every verb reads the reachability of its host
             if isinstance(ref, VolumeRef):
                 return observed.volume(ledger, ref, self._stored(ref))
             if isinstance(ref, DomainRef):
@@ -229,7 +229,7 @@ class SimulatedHypervisor:
             try:
                 seen = self.observe(ref)
             except Unreachable:
-                return True  # of its store nothing is known at this moment
+                return True  # the state of the store is unknown at this moment
             return (seen.power, seen.since) == ("on", doc.since)
 
         return SimulatedSerialPort(ref.name, doc.since, self._transactions.now, is_on, notify)
@@ -249,7 +249,7 @@ class SimulatedHypervisor:
             return dict(changed.transitions)
 
     def counts_reads(self) -> bool:
-        """Whether work waits to be read, or will."""
+        """True if work waits for reads now, or may later."""
         with self._transactions.reading() as ledger:
             rules = ledger.conditions.transitions.values()
             return any(rule.reads for rule in rules) or bool(read_counts.waiting(ledger.db))
@@ -271,7 +271,7 @@ class SimulatedHypervisor:
             return True
 
     def release_waiting(self) -> tuple[int, ...]:
-        """Nothing waits to be read any longer; the operations that did."""
+        """End all work that waits for reads, and return its operations."""
         with self._transactions.writing() as ledger:
             released = read_counts.waiting(ledger.db)
             for operation in released:

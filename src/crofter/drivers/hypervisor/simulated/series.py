@@ -1,4 +1,4 @@
-"""What simulated machines use up: smooth, plausible, and the same whenever it is asked."""
+"""Usage of simulated machines: smooth, plausible and reproducible."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def count(measure: str, domain: int, moment: int) -> int:
 
 
 def usage(domain: int, vcpus: int, runs: Iterable[tuple[int, int]], start: int, stop: int) -> Usage:
-    """What the machine used between two moments, of which it was on during ``runs``."""
+    """Return the usage between two moments of a machine that was on during ``runs``."""
     spans = [(max(begin, start), min(end, stop)) for begin, end in runs if end > start and begin < stop]
     amounts: dict[str, int] = {}
     for measure in MEANS:

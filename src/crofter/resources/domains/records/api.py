@@ -43,7 +43,7 @@ def create_domain_record(ctx: Context, domain: TheDomain, body: RecordCreate) ->
 
 @endpoint("GET /v4/domains/{domain_id}/records/{record_id}", scope="domains:read_only", grant="domain:read_only")
 def view_domain_record(ctx: Context, domain: TheDomain, record: TheRecord) -> RecordView:
-    """View one record of a domain."""
+    """View a record of a domain."""
     return store.view(domain, record)
 
 

@@ -1,4 +1,4 @@
-"""What a record of each type must be, before it is compared with the others of its domain."""
+"""Checks of a record by type, before it is compared with the other records of its domain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_HOST = "Must be a valid host name"
 
 
 class Wanted(Struct, frozen=True):
-    """A record as somebody wants it to be."""
+    """Wanted values of a record."""
 
     type: str
     name: str = ""
@@ -87,7 +87,7 @@ def relative(name: str, domain: str) -> str:
 
 
 def renamed(before: Wanted, wanted: Wanted) -> str | None:
-    """What an SRV record that was copied from elsewhere is called: it may be of a name inside the domain."""
+    """Return the name of a copied SRV record, which may belong to a name inside the domain."""
     if before.type != "SRV" or wanted.type != "SRV" or before.name.count(".") < 2:
         return None
     return f"{_prefixed(wanted.service)}.{_prefixed(_protocol(wanted))}.{before.name.split('.', 2)[2]}"
@@ -164,7 +164,7 @@ def _host(wanted: Wanted, _place: Place) -> Checked:
 
 
 def is_host(host: str) -> bool:
-    """Whether it can be the name of a machine. One of digits alone would be an address."""
+    """True if the text can be a host name. Digits alone would be an address."""
     labels = host.split(".")
     fits = len(host) <= LONGEST_NAME and all(_LABEL.fullmatch(label) for label in labels)
     return fits and not labels[-1].isdigit()

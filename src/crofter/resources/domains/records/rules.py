@@ -1,4 +1,4 @@
-"""Which records a domain can have."""
+"""Rules of the records of a domain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLAVE = "Records cannot be added to a slave domain: they are copied from its mas
 TOO_MANY = "Account Limit reached. Please open a support ticket."
 MOST_RECORDS = 100_000
 MOST_BYTES = 16 * 1024 * 1024
-"""Of all targets of a domain together. A zone is written and sent as a whole."""
+"""Maximum total size of the targets of a domain. A zone is written and sent as a whole."""
 MOST_WORDS = 200
 """Characters of a target that an event repeats."""
 
@@ -59,7 +59,7 @@ def create(ctx: Context, domain: Domain, body: RecordCreate) -> RecordView:
 
 
 def update(ctx: Context, domain: Domain, row: Record, body: RecordUpdate) -> RecordView:
-    """What is not sent stays; and the whole is judged as if it were new."""
+    """Update a record. Fields that are not sent stay, and the result is validated like a new record."""
     before = store.wanted_of(row)
     sent = given(body)
     wanted = Wanted(**{name: sent.get(name, getattr(before, name)) for name in Wanted.__struct_fields__})

@@ -1,4 +1,4 @@
-"""Records of domains as they are sent and shown."""
+"""Request and response bodies of domain records."""
 
 from __future__ import annotations
 

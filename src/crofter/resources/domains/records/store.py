@@ -34,8 +34,8 @@ record = table(
     Column("tag", Text),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    Column("digest", Text, nullable=False),  # of all that makes it another record than its neighbours
-    UniqueConstraint("digest", "domain_id"),  # in this order it tempts no search by domain alone
+    Column("digest", Text, nullable=False),  # digest of the distinguishing values
+    UniqueConstraint("digest", "domain_id"),  # this order keeps searches by domain off this index
     Index("ix_domain_record_domain_id", "domain_id", "id"),
     Index("ix_domain_record_name", "domain_id", text("lower(name)"), "id"),
     Index("ix_domain_record_type", "domain_id", text("lower(type)"), "id"),
@@ -100,7 +100,7 @@ def following(ctx: Context, domain_id: int, after: int, most: int) -> list[Recor
 
 
 def at_name(ctx: Context, domain_id: int, name: str, *, but: int = 0) -> Record | None:
-    """One record of a name, if it has any but this one. A CNAME stands alone, so it would be the one."""
+    """Return another record with the name, or None. A CNAME would be the only one."""
     return ctx.db.maybe(_AT_NAME, domain_id=domain_id, lower_name=name.lower(), but=but)
 
 
@@ -148,7 +148,7 @@ def wanted_of(row: Record) -> Wanted:
 
 
 def digest(wanted: Wanted) -> str:
-    """The same for two records that a name server would not tell apart. How long they last makes no difference."""
+    """Return the digest that is equal for records that a name server would not distinguish. The TTL is ignored."""
     target = wanted.target if wanted.type in ("TXT", "CAA") else wanted.target.lower()
     weight, port = (wanted.weight, wanted.port) if wanted.type == "SRV" else (0, 0)
     parts = [wanted.type, wanted.name.lower(), target, wanted.priority, weight, port, wanted.tag]

@@ -58,7 +58,7 @@ def enable_backups(ctx: Context, instance: TheInstance) -> None:
     grant="compute:read_only",
 )
 def view_backup(ctx: Context, instance: TheInstance, backup: TheBackup) -> BackupView:
-    """View one backup."""
+    """View a backup."""
     return rules.view(backup)
 
 

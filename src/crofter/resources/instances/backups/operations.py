@@ -131,7 +131,7 @@ def _day(instance: Instance) -> str | None:
 
 
 def failed(ctx: Context, work: StepContext, _reason: str) -> None:
-    """Of failures the last one is kept, for its owner to see."""
+    """Keep the latest failed backup for the owner to see."""
     backup = find(ctx, work.args.instance_id, work.args.backup_id)
     if backup is None:
         return
@@ -149,7 +149,7 @@ SNAPSHOT = Job(
 
 @tx_step(weight=5)
 def note(ctx: Context, work: StepContext) -> Sleep | None:
-    """The backup of the day takes its turn behind whatever is going on, unless one waits already."""
+    """Queue the backup of the day behind other work, unless a backup is queued already."""
     store.ask_ahead(ctx, work.args.instance_id)
     backups.ask_ahead(ctx, work.args.instance_id)
     instance = store.find_unscoped(ctx, work.args.instance_id)

@@ -74,7 +74,7 @@ def write_down(ctx: Context, instance: Instance, backup: Backup) -> tuple[list[D
 
 @step(weight=15)
 def turn_on(work: StepContext) -> Sleep | None:
-    """On again, if overwriting had turned it off."""
+    """Power on again if the restore had powered off."""
     config_id = work.vars.get("config_id")
     if config_id is None or not (work.args.overwrite and work.args.was_running):
         return None

@@ -18,7 +18,7 @@ DECIDE_AFTER = 5 * clock.MINUTE
 
 @tx_step()
 def choose(ctx: Context, work: StepContext) -> Sleep | None:
-    """Spread over the week and the day by number, so that not everybody is backed up at once."""
+    """Choose day and time from the instance's number, so that backups are spread over the week."""
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled:
         return None

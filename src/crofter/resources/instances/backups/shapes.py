@@ -1,4 +1,4 @@
-"""Backups as they are sent and shown."""
+"""Request and response bodies of backups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which automatic backups are kept: the day's, the week's, and the one of the week before."""
+"""Retention of automatic backups: the day's, the week's, and that of the week before."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def weekday(moment: int) -> str:
 
 
 def kept(automatic: Sequence[Backup], now: int, day: str | None) -> set[int]:
-    """Of the successful automatic backups, newest first, the numbers of those that fill a slot."""
+    """Return the ids of the successful automatic backups, given newest first, that fill a slot."""
     ages = [(now // clock.DAY - clock.parse(backup.created) // clock.DAY, backup) for backup in automatic]
     this_week = [backup for age, backup in ages if age < WEEK]
     week_before = [backup for age, backup in ages if WEEK <= age < 2 * WEEK]
-    # What was the week's until today is the newest of the week before.
+    # The newest of the week before was the week's backup until today.
     slots = (automatic[:1], _of_the_week(this_week, day), week_before[:1])
     return {backup.id for slot in slots for backup in slot}
 
 
 def _of_the_week(week: Sequence[Backup], day: str | None) -> Sequence[Backup]:
-    """Of the preferred day the newest; without one the oldest, which will be a week old soonest."""
+    """Return the newest backup of the preferred day; without a preference the oldest."""
     preferred = [backup for backup in week if day is not None and weekday(clock.parse(backup.created)) == day]
     return preferred[:1] or week[-1:]

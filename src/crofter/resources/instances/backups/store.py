@@ -18,8 +18,8 @@ backup = table(
     Column("label", Text),
     Column("region", Text, nullable=False),
     Column("host", Id),
-    Column("disks", Json, nullable=False),  # as shown, with the number of each disk
-    Column("configs", Json, nullable=False),  # whole profiles, so that a restore can make them again
+    Column("disks", Json, nullable=False),  # displayed form, with the id of each disk
+    Column("configs", Json, nullable=False),  # complete profiles, for a restore
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
     Column("finished", Moment),
@@ -60,7 +60,7 @@ _MINE = query(
 
 
 def ask_ahead(ctx: Context, instance_id: int) -> None:
-    """Those of this instance will be asked for."""
+    """Prefetch the backups of this instance."""
     ctx.db.ask_ahead(_OF, instance_id=instance_id)
 
 

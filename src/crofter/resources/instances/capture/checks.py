@@ -9,7 +9,7 @@ from crofter.errors import Invalid
 
 MB = 1024 * 1024
 MOST_UNPACKED = 6144
-"""MB of one image."""
+"""Maximum size of an image in MB."""
 PIECE = 4 * MB
 """Bytes that are unpacked at once: what a few of them unpack to is up to who sends them."""
 _GZIP = 16 + zlib.MAX_WBITS
@@ -41,7 +41,7 @@ class GzipMeter:
             content = self._unpack(content)
 
     def _unpack(self, content: bytes) -> bytes:
-        """What is left of the bytes when the part of the file that they belong to has ended."""
+        """Unpack a piece. Return the bytes after the end of the compressed part."""
         while True:
             try:
                 piece = self._unpacker.decompress(content, PIECE)

@@ -1,4 +1,4 @@
-"""Making images on hosts, and taking them away again."""
+"""Creation and removal of images on hosts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UploadArgs(Struct, frozen=True):
 
 
 class RemoveArgs(Struct, frozen=True):
-    """Of an image that its owner sees no more."""
+    """Arguments for the removal of an image that its owner has deleted."""
 
     image_id: int
     host: int | None
@@ -67,7 +67,7 @@ def _put_on(ctx: Context, image: Image, host: int | None) -> None:
 
 @step(weight=5)
 def choose_host(work: StepContext) -> Sleep | None:
-    """It is kept where its disk is. Written down first: a copy that fails half way is looked for there."""
+    """Choose the host of the disk. Stored first, because a failed copy is cleaned up there."""
     image, instance = _current(work), hypervisor_client.current(work)
     if instance.host is None:
         raise Failed("The disk was never made.")
@@ -110,7 +110,7 @@ def copy_file(work: StepContext) -> Sleep | None:
 
 @step(weight=5)
 def discard_file(work: StepContext) -> Sleep | None:
-    """The host has its bytes by now."""
+    """Discard the uploaded file: the host has a copy."""
     work.runtime.uploads.discard(str(work.args.image_id))
     return None
 
@@ -131,7 +131,7 @@ def unmade(ctx: Context, work: StepContext, _reason: str) -> None:
 
 
 def forget(ctx: Context, image: Image) -> None:
-    """Its owner sees it no more, and nobody holds a grant on it."""
+    """Remove the image's row and the grants on it."""
     access.forget(ctx, images.KIND, image.id)
     ctx.db.delete(images.image, id=image.id)
 
@@ -159,7 +159,7 @@ def expire(ctx: Context, work: StepContext) -> Sleep | None:
 
 
 def end_waiting(ctx: Context, image: Image, reason: str) -> None:
-    """The event of an upload that nobody will send."""
+    """End the event of an upload that will not arrive."""
     if image.account_id is not None and image.event_id is not None:
         events.failed(ctx.db, ctx.now, image.account_id, image.event_id, reason)
 
@@ -188,6 +188,6 @@ DELETE = Job(
 EXPIRE = Operation(kind="image_expire", args=ExpireArgs, steps=(expire,), keep=False)
 
 JOBS = (CAPTURE,)
-"""Of an instance."""
+"""Jobs of instances."""
 IMAGE_JOBS = (UPLOAD, DELETE)
 OPERATIONS = (*(job.operation for job in IMAGE_JOBS), EXPIRE)

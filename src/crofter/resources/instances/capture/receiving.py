@@ -26,7 +26,7 @@ SENDING = "The file of this image is being sent at this moment."
 
 
 class Receiver:
-    """Opens a file for whoever knows the address."""
+    """Opens the upload for an address."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -34,7 +34,7 @@ class Receiver:
         self._lock = Lock()
 
     def open(self, secret: str) -> IncomingImage:
-        """What takes the bytes; raises a Problem. For a thread, as all that it is asked afterwards."""
+        """Return the receiver of the file; raises a Problem. Call it, and the receiver's methods, in threads."""
         image = self._image(secret)
         assert image.account_id is not None
         account_id = image.account_id
@@ -70,7 +70,7 @@ class Receiver:
 
 
 class IncomingImage:
-    """One file that is being sent."""
+    """A file that is being uploaded."""
 
     def __init__(self, runtime: Runtime, image: Image, file: IncomingFile, ended: Callable[[], None]) -> None:
         self._runtime, self._image = runtime, image
@@ -84,7 +84,7 @@ class IncomingImage:
         self._file.write(content)
 
     def finish(self) -> None:
-        """Whole, on the disk, and only then in the database. Until that is written nobody sweeps the file away."""
+        """Sync the complete file to disk, then update the database. The file is locked against cleanup until then."""
         size, digest = self._meter.end()
         self._file.complete()
         self._write_down(size, digest)

@@ -1,4 +1,4 @@
-"""Which disks become images, how many an account may have, and what becomes of a file that is sent."""
+"""Rules of private images: capture of disks, limits, and uploads."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 
 MOST_IMAGES = 100
-"""Of one account, those that are being made included."""
+"""Maximum number of images of an account, including unfinished ones."""
 PENDING = clock.DAY
-"""So long an address takes a file."""
+"""Lifetime of an upload address."""
 FILESYSTEMS = ("ext3", "ext4", "raw")
 MOUNT = "uploads"
 """The first part of the path that takes a file."""
@@ -79,7 +79,7 @@ def _disk(ctx: Context, disk_id: int) -> tuple[Disk, Instance]:
 def _about_disk(disk: Disk) -> Iterator[Reason]:
     if disk.filesystem not in FILESYSTEMS:
         yield Reason("Only a disk with the filesystem ext3, ext4 or raw can become an image", "disk_id")
-    if disk.filesystem == "raw" and disk.size > MOST_UNPACKED:  # of other disks a step measures the content
+    if disk.filesystem == "raw" and disk.size > MOST_UNPACKED:  # the content of other disks is measured in a step
         yield Reason(f"A raw disk must not be larger than {MOST_UNPACKED} MB", "disk_id")
 
 
@@ -89,7 +89,7 @@ def _must_have_quota(ctx: Context) -> None:
 
 
 def prepare_upload(ctx: Context, body: ImageUpload) -> ImageUploadView:
-    """An image whose bytes are still to come, to an address that only its owner is told."""
+    """Create an image that waits for its file, with an upload address that only its owner sees."""
     if regions.find(ctx, body.region) is None:
         raise Invalid("region is not valid", field="region")
     _must_have_quota(ctx)
@@ -112,7 +112,7 @@ def prepare_upload(ctx: Context, body: ImageUpload) -> ImageUploadView:
 
 
 def is_waiting(ctx: Context, image: Image) -> bool:
-    """Whether its address still takes a file."""
+    """True if the upload address is still valid."""
     return image.status == "pending_upload" and ctx.now - clock.parse(image.created) < PENDING
 
 

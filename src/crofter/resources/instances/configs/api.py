@@ -49,7 +49,7 @@ def create_config(ctx: Context, instance: TheInstance, body: ConfigCreate) -> Co
     grant="compute:read_only",
 )
 def view_config(ctx: Context, instance: TheInstance, config: TheConfig) -> ConfigView:
-    """View one configuration profile."""
+    """View a configuration profile."""
     return rules.view(config)
 
 

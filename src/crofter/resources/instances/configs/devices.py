@@ -1,4 +1,4 @@
-"""What may stand at the slots of a machine."""
+"""Checks of the devices of a profile."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _one(ctx: Context, instance: Instance, device: DeviceBody, path: str) -> Ite
 
 
 def kept(sent: Devices) -> dict[str, dict[str, int]]:
-    """As a profile keeps them; empty slots are left out."""
+    """Return the devices in the stored form, without empty slots."""
     slots: dict[str, dict[str, int]] = {}
     for slot, device in sent.items():
         if device is not None and device.disk_id is not None:

@@ -1,4 +1,4 @@
-"""Telling owners which private networks their instances have come to and left."""
+"""Events for instances that join or leave private networks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crofter.resources.instances.store import Instance
 
 
 def tell_of_networks(ctx: Context, instance: Instance, before: Config | None, after: Config | None) -> None:
-    """Private networks of the profile in use that appear or disappear are told of by name."""
+    """Write an event for each private network that the active profile joins or leaves."""
     old, new = (set() if config is None else config.networks for config in (before, after))
     for label in sorted(new - old):
         record(ctx, "vlan_attach", store.entity(instance), Entity("vlan", label, label))

@@ -1,4 +1,4 @@
-"""What a configuration profile may say."""
+"""Rules of configuration profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration profiles as they are sent and shown."""
+"""Request and response bodies of configuration profiles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DevicesView(View):
 
 
 class HelpersView(View):
-    """What is made ready in the guest's file system at boot."""
+    """Preparations in the guest's file system at boot."""
 
     devtmpfs_automount: bool
     distro: bool
@@ -49,7 +49,7 @@ class InterfaceView(View):
 
 
 class ConfigView(View):
-    """What an instance boots with."""
+    """Boot settings of an instance."""
 
     comments: str | None
     created: Filtered[Moment]

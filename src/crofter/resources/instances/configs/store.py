@@ -29,7 +29,7 @@ config = table(
     Column("virt_mode", Text, nullable=False),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    # Whether a volume stands at a slot: the few profiles that are looked through when a volume goes.
+    # True if a slot holds a volume: narrows the search when a volume is removed.
     Column("names_volumes", Flag, nullable=False, server_default=false()),
     Index("ix_config_instance_id", "instance_id", "id"),
     partial_index("ix_config_names_volumes", "account_id", where="names_volumes"),
@@ -48,7 +48,7 @@ KEPT = (
     "run_level",
     "virt_mode",
 )
-"""What a backup remembers of a profile, and a clone copies."""
+"""Columns that backups store and clones copy."""
 
 
 Devices = dict[str, dict[str, int | None]]
@@ -74,17 +74,17 @@ class Config(Row):
 
     @property
     def disks(self) -> set[int]:
-        """The disks that a machine booted with this uses."""
+        """Return the disks that this profile uses."""
         return {device["disk_id"] for device in self.devices.values() if device.get("disk_id")}  # type: ignore[misc]
 
     @property
     def volumes(self) -> set[int]:
-        """The volumes that a machine booted with this has."""
+        """Return the volumes that this profile uses."""
         return volumes_of(self.devices)
 
     @property
     def networks(self) -> set[str]:
-        """The private networks that it plugs into."""
+        """Return the private networks of this profile."""
         return {str(interface["label"]) for interface in self.interfaces if interface["purpose"] == "vlan"}
 
 
@@ -104,7 +104,7 @@ _ONE = query(
 
 
 def ask_ahead(ctx: Context, instance_id: int) -> None:
-    """Those of this instance will be asked for."""
+    """Prefetch the profiles of this instance."""
     ctx.db.ask_ahead(_OF, instance_id=instance_id)
 
 
@@ -125,7 +125,7 @@ def default_helpers(*, network: bool = True) -> dict[str, bool]:
 
 
 def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any], **more: Any) -> Config:
-    """A profile with the server's defaults for whatever is not said."""
+    """Insert a profile, with defaults for missing values."""
     values: dict[str, Any] = {
         "account_id": ctx.account_id,
         "instance_id": instance_id,

@@ -29,7 +29,7 @@ from crofter.resources.instances.configs.store import Config
 from crofter.resources.regions.store import Region
 
 MOST = 10
-"""Private networks of an account in one region."""
+"""Maximum number of private networks of an account per region."""
 CAPABILITY = "Vlans"
 _LABEL = re.compile(r"[A-Za-z0-9-]{1,64}")
 
@@ -45,7 +45,7 @@ vlan = table(
     Index("ix_vlan_label", "account_id", text("lower(label)"), "id"),
     Index("ix_vlan_region", "account_id", text("lower(region)"), "id"),
 )
-# Which profiles use it. A network that none uses any more is nobody's, and shown to nobody.
+# Profiles of each network. A network without profiles is not shown.
 config_vlan = table(
     "config_vlan",
     Column("vlan_id", Id, ForeignKey("vlan.id", ondelete="CASCADE"), nullable=False),
@@ -136,7 +136,7 @@ def _unknown(ctx: Context, region: str, label: str) -> bool:
 
 
 def kept(interfaces: Sequence[Any]) -> list[dict[str, str | None]]:
-    """The interfaces as a config keeps them."""
+    """Return the interfaces in the stored form."""
     return [
         {"purpose": interface.purpose, "label": interface.label or "", "ipam_address": interface.ipam_address or ""}
         if interface.purpose == "vlan"

@@ -41,7 +41,7 @@ SWAP = 512
 
 
 class DiskPlan(Struct, frozen=True):
-    """One disk to make: its number, and what it starts as."""
+    """A disk to create: its number and source."""
 
     disk_id: int
     image: str | None = None
@@ -52,7 +52,7 @@ class DiskPlan(Struct, frozen=True):
     disk_host: int | None = None
     from_disk: int | None = None
     image_id: int | None = None
-    """Of an image of the account, and the host that keeps it."""
+    """Number of a private image, and the host that stores it."""
     image_host: int | None = None
 
 
@@ -70,12 +70,12 @@ class DeployArgs(Struct, frozen=True):
     seed: str | None = None
     """A sealed SeedPlan, in hexadecimal; erased when the operation ends."""
     boot_config: int | None = None
-    """Boot with this profile afterwards."""
+    """Profile to boot afterwards."""
     stackscript_id: int | None = None
     """Counted for the instance when a disk has been deployed with it."""
 
 
-# ---- what is written down before anything is made ------------------------------------------------------------------
+# rows written before any work
 
 
 def clear(ctx: Context, instance: Instance) -> None:
@@ -144,7 +144,7 @@ def config_again(ctx: Context, instance: Instance, kept: dict[str, Any], numbers
 
 
 def source(plan: DiskPlan) -> Source:
-    """What a disk starts as, in the hypervisor's words."""
+    """Return the source of a disk for the hypervisor."""
     if plan.image is not None and plan.image_id is None:
         return FromImage(plan.image, plan.minimum)
     if plan.image is not None and plan.image_id is not None:

@@ -1,4 +1,4 @@
-"""Which instances can be created, and all that an instance has from the start."""
+"""Rules for new instances, and their initial parts."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _insert(ctx: Context, body: InstanceCreate, request: Request) -> Instance:
 
 def _labelled(ctx: Context, label: str | None, values: Mapping[str, Any]) -> Instance:
     """A new row; without a label it is called after its number."""
-    # Every row has a label of its own from the start; nobody sees this one.
+    # Temporary unique label, replaced in this transaction.
     first = label or f"new-{ctx.rng.hex(24)}"
     row = {**values, "account_id": ctx.account_id, "label": first, "created": ctx.moment, "updated": ctx.moment}
     try:

@@ -53,7 +53,7 @@ def create_disk(ctx: Context, instance: TheInstance, body: DiskCreate) -> DiskVi
     "GET /v4/compute/instances/{compute_id}/disks/{disk_id}", scope="computes:read_only", grant="compute:read_only"
 )
 def view_disk(ctx: Context, instance: TheInstance, disk: TheDisk) -> DiskView:
-    """View one disk."""
+    """View a disk."""
     return rules.view(disk)
 
 

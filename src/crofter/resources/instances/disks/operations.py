@@ -1,4 +1,4 @@
-"""What is done to a disk."""
+"""Operations on disks."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def delete(ctx: Context, instance: Instance, disk: Disk) -> None:
 
 
 def in_use(ctx: Context, instance: Instance, disk_id: int) -> bool:
-    """Whether the machine is on, and was booted with a profile that holds the disk."""
+    """True if the machine is on and its profile contains the disk."""
     if instance.status != "running" or instance.booted_config is None:
         return False
     booted = configs.find(ctx, instance.id, instance.booted_config)
@@ -128,7 +128,7 @@ def _must_be_ready(disk: Disk) -> None:
 
 
 def reset_password(ctx: Context, instance: Instance, disk: Disk | None, password: str, field: str) -> None:
-    """Of one disk, or if none is named of the only one that can hold a root password."""
+    """Reset the password on the named disk, or on the only disk that can hold a root password."""
     root_disk.must_be_strong(password, field, ctx.actor.username, instance.label)
     if instance.status == "running":
         raise Invalid(POWERED_OFF)

@@ -1,4 +1,4 @@
-"""Disks as they are sent and shown."""
+"""Request and response bodies of disks."""
 
 from __future__ import annotations
 

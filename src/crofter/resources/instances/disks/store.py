@@ -16,7 +16,7 @@ disk = table(
     Column("size", Integer, nullable=False),
     Column("filesystem", Text, nullable=False),
     Column("status", Text, nullable=False),
-    # What the plan's storage counts for it: the larger of what it is and what it is about to be.
+    # Size counted against the plan's storage: the larger of the present and the future size.
     Column("reserved", Integer, nullable=False),
     Column("image", Text),
     Column("created", Moment, nullable=False),
@@ -57,7 +57,7 @@ _RESERVED = query(
 
 
 def ask_ahead(ctx: Context, instance_id: int) -> None:
-    """Those of this instance will be asked for."""
+    """Prefetch the disks of this instance."""
     ctx.db.ask_ahead(_OF, instance_id=instance_id)
 
 

@@ -50,7 +50,7 @@ def allocate_instance_ip(ctx: Context, instance: TheInstance, body: IpAllocate) 
 
 @endpoint("GET /v4/compute/instances/{compute_id}/ips/{address}", scope="computes:read_only", grant="compute:read_only")
 def view_instance_ip(ctx: Context, held: TheAddress) -> IpView:
-    """View one address of an instance."""
+    """View an address of an instance."""
     return rules.view(ctx, held.instance, held.address)
 
 

@@ -1,7 +1,7 @@
-"""The pool of addresses: which block a region draws from, and what came back.
+"""Pool of addresses: blocks of regions, and released addresses.
 
-A block is given to a region in parts. Who draws an address keeps its part locked until commit, and whoever draws
-meanwhile takes another part: accounts do not wait for each other here.
+A block is divided into parts. A transaction that draws an address locks its part until commit, and concurrent
+transactions use other parts: accounts do not wait for each other here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from crofter.db.sql import Column, Index, Integer, PrimaryKeyConstraint, Text, b
 from crofter.errors import Invalid
 
 PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
-"""Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
+"""Shared address space, so that a sandbox never shows a real address."""
 BLOCK = 16
 """The prefix of what a region is given at a time."""
 BLOCKS = 1 << BLOCK - PUBLIC.prefixlen
 PARTS = 8
-"""Of a block: as many transactions may draw from it at the same moment."""
+"""Parts per block: the number of transactions that may draw at the same time."""
 PER_24 = 253
 NONE_LEFT = "No addresses are left in this region."
 PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
@@ -48,7 +48,8 @@ released_address = table(
     Index("ix_released_address_free", "region", "public", "free_at", "address"),
     sqlite_without_rowid=True,
 )
-# What an operator gave to regions. Such a region has no blocks: all that is free there is among the released ones.
+# Networks that an operator gave to regions. Such a region has no blocks: its free addresses are among the released
+# ones.
 region_network = table(
     "region_network",
     Column("network", Text, primary_key=True),
@@ -132,7 +133,7 @@ def draw(ctx: Context, region: str, *, public: bool) -> str:
 
 
 def _part_with_free_addresses(ctx: Context, region: str, *, public: bool) -> Part | None:
-    """A part that nobody else draws from just now; if there is none, the first that somebody is through with."""
+    """Return an unlocked part with free addresses; if there is none, wait for the first that is released."""
     wanted = {"region": region, "public": public, "capacity": _capacity(public=public)}
     part = ctx.db.maybe(_UNUSED_BY_OTHERS, **wanted)
     while part is None and ctx.db.maybe(_ANY, **wanted) is not None:
@@ -145,7 +146,7 @@ def _new_block(ctx: Context, region: str, *, public: bool) -> Part:
     ctx.db.lock(Lock.ADDRESS_POOLS)
     part = _part_with_free_addresses(ctx, region, public=public)
     if part is not None:
-        return part  # somebody else was quicker
+        return part  # taken by another transaction
     if public and ctx.db.value(HAS_NETWORKS, region=region):
         raise Invalid(NONE_LEFT)
     number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0

@@ -22,7 +22,7 @@ from crofter.resources.instances.ips.blocks import HAS_NETWORKS, address_block, 
 LARGEST = 16
 """The shortest prefix: each address is a row."""
 KEPT = (0, 1, 255)
-"""Of each /24 of a network without a gateway of its own: its name, its gateway, its broadcast."""
+"""Reserved in each /24 of a network without its own gateway: network, gateway, broadcast."""
 
 
 class PublicNetwork(Row):
@@ -35,7 +35,7 @@ class PublicNetwork(Row):
 
     @property
     def addresses(self) -> Iterator[str]:
-        """All that may be given out, in order."""
+        """Yield the usable addresses in order."""
         if self.first is None or self.last is None:
             network = ipaddress.IPv4Network(self.network)
             return (str(address) for address in network if int(address) & 255 not in KEPT)
@@ -44,7 +44,7 @@ class PublicNetwork(Row):
 
 
 class Surroundings(NamedTuple):
-    """What a guest has to know of the network that its address is in."""
+    """Network of an address, as its guest needs to know it."""
 
     prefix: int
     gateway: str | None
@@ -67,7 +67,7 @@ _DRAWN_FOR_GOOD = query(
     .where(address_block.c.region == bindparam("region"), address_block.c.public.is_(True))
     .with_for_update()
 )
-"""Both wait for whoever is about to draw one: it would have an address that nobody counted."""
+"""Both wait for transactions that draw addresses, which would otherwise be missed in the count."""
 
 
 def all_of(db: Session) -> list[PublicNetwork]:
@@ -79,7 +79,7 @@ def free(db: Session, row: PublicNetwork) -> int:
 
 
 def size(row: PublicNetwork) -> int:
-    """How many addresses of it are given out."""
+    """Return the number of usable addresses of a network."""
     return sum(1 for _ in row.addresses)
 
 
@@ -163,7 +163,7 @@ def _within_hosts(
 
 
 def _leave_built_in(db: Session, region: str) -> None:
-    """What the region had of the built-in addresses is forgotten. Nobody may have one of them still."""
+    """Remove the region's built-in addresses. None of them may be in use."""
     used = sum(db.column(_DRAWN_FOR_GOOD, region=region)) - len(db.column(_FREE_FOR_GOOD, region=region))
     if used:
         raise Invalid(f"built-in addresses of {region} are in use ({used}): add networks first")

@@ -81,7 +81,7 @@ _IN_REGION = query(_MINE.where(ipv6_range.c.region == bindparam("region")), Rang
 
 
 def of(ctx: Context, instance_id: int) -> Range | None:
-    """What is routed to an instance."""
+    """Return the range routed to an instance, or None."""
     return ctx.db.maybe(_OF, instance_id=instance_id)
 
 
@@ -90,12 +90,12 @@ def in_region(ctx: Context, region: str) -> Range | None:
 
 
 def find(ctx: Context, wanted: str) -> Range | None:
-    """A range of the account by its first address."""
+    """Return a range of the account by the range's first address."""
     return ctx.db.maybe(_MINE_NUMBERED, account_id=ctx.account_id, id=_number(ctx, wanted))
 
 
 def find_unscoped(ctx: Context, wanted: str) -> Range | None:
-    """The same of whichever account; for steps of operations."""
+    """Return a range of any account, for steps of operations."""
     return ctx.db.maybe(_NUMBERED, id=_number(ctx, wanted))
 
 

@@ -1,4 +1,4 @@
-"""Which addresses an instance may have, and what they are called."""
+"""Rules of the addresses of an instance."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def rewire(work: StepContext) -> Sleep | None:
             raise
     ref = hypervisor_client.domain_ref(instance)
     if hypervisor_client.hypervisor(work.runtime).observe(ref).power == "absent":
-        return None  # whoever defines it applies them
-    return hypervisor_client.ask_later(work)  # it has been moved, and that is about to be written down
+        return None  # the definition of the machine applies the addresses
+    return hypervisor_client.ask_later(work)  # moved to another host, which is about to be stored
 
 
 def rewire_again(ctx: Context, work: StepContext, _reason: str) -> None:
-    """What is promised to keep others out is tried again, at longer and longer intervals."""
+    """Retry at growing intervals: packet filters must not stay outdated."""
     times = int(work.vars.get("times", 0))
     if times < MOST_TRIES:
         enqueue(ctx, REWIRE, work.args, due=ctx.now + RETRY * 4**times, vars={"times": times + 1})
 
 
-# Of no key: addresses change beside whatever else is going on, and never make an instance busy.
+# Without a key: addresses change next to other work, and never make an instance busy.
 REWIRE = Operation(kind="compute_rewire", args=Args, steps=(rewire,), failed=rewire_again, keep=False)
 
 
@@ -145,7 +145,7 @@ def _ipv6(address: str, instance_id: int, region: str, rdns: str | None, *, publ
 
 
 def view(ctx: Context, instance: Instance, wanted: str) -> IpView:
-    """One address of the instance, of either family."""
+    """Return an address of the instance, of either family."""
     for address in (_slaac(ctx, instance), _link_local(instance)):
         if _same(address.address, wanted):
             return address

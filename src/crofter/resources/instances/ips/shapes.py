@@ -1,4 +1,4 @@
-"""Addresses as they are sent and shown."""
+"""Request and response bodies of addresses."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def routed(ctx: Context, ids: Iterable[int]) -> list[Range]:
 
 
 def sharing(ctx: Context, ids: Iterable[int]) -> set[int]:
-    """Which of these instances share an address or a range, from either end."""
+    """Return the instances among ``ids`` that share an address or range, as lender or borrower."""
     wanted = list(ids)
     lent = {row.instance_id for row in routed(ctx, wanted) if users(ctx, row.text)}
     return {*ctx.db.column(_BORROWING, ids=wanted), *ctx.db.column(_LENDING, ids=wanted), *lent}
@@ -75,7 +75,7 @@ def unshare(ctx: Context, instance_id: int, wanted: str) -> None:
 
 
 def usable(ctx: Context, instance_id: int) -> list[str]:
-    """All that an instance may use beside its own addresses: what others share with it, and its range."""
+    """Return the addresses that an instance may use besides its own: shared ones, and its range."""
     shared = (ranges.find_unscoped(ctx, text) or text for text in texts(ctx, instance_id))
     own = ranges.of(ctx, instance_id)
     addresses = [*shared, *([own] if own else [])]

@@ -25,7 +25,7 @@ from crofter.db.tally import Tally
 from crofter.resources.instances.ips import blocks
 
 COOLING = clock.DAY
-"""How long a released address rests at least before somebody else gets it."""
+"""Minimum time between the release of an address and its next use."""
 
 address = table(
     "address",
@@ -40,7 +40,7 @@ address = table(
     # Private addresses are the same range in every region.
     PrimaryKeyConstraint("address", "region"),
     Index("ix_address_account_id", "account_id", "address"),
-    # All that is shown of them in a list, in its order.
+    # Covers all listed columns, in the order of lists.
     Index("ix_address_instance_id", "instance_id", text("public DESC"), "position", "address"),
     sqlite_without_rowid=True,
 )
@@ -95,7 +95,7 @@ _LAST = query(select(func.max(address.c.position)).where(address.c.instance_id =
 
 
 def of(ctx: Context, instance_id: int) -> list[Address]:
-    """All addresses of an instance, public ones first."""
+    """Return the addresses of an instance, public ones first."""
     return ctx.db.all(_OF, instance_id=instance_id)
 
 
@@ -115,9 +115,9 @@ def texts(ctx: Context, instance_id: int) -> list[str]:
 
 
 def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, position: int | None = None) -> Address:
-    """Give the instance an address of the region that nobody has.
+    """Assign a free address of the region to the instance.
 
-    ``position``: which of its addresses it will be, if that is known; else the last.
+    ``position``: index among its addresses if known; otherwise last.
     """
     free = blocks.draw(ctx, region, public=public)
     if position is None:
@@ -137,7 +137,7 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 
 
 def take(ctx: Context, region: str, *, public: bool) -> str:
-    """An address of the region that nobody has, for something else than an instance. Who takes it keeps it."""
+    """Reserve a free address of the region for another object."""
     return blocks.draw(ctx, region, public=public)
 
 
@@ -157,7 +157,7 @@ def on_wire(wire: int, instance_id: int) -> str:
 
 @cache
 def _neighbourhood(wire: int, number: int) -> str:
-    """What 65,536 cards of a network have in common: all but the last group, which is never written as nothing."""
+    """Return the common prefix of 65,536 interface ids of a network, without the last group, which is never zero."""
     return str(ipaddress.IPv6Address(wire << 64 | _card(number << 16 | 1))).rpartition(":")[0]
 
 
@@ -187,7 +187,7 @@ def assign(ctx: Context, row: Address, instance_id: int) -> None:
     position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
     named = {"address": row.address, "region": row.region, "account_id": ctx.account_id}
     ctx.db.update(address, named, instance_id=instance_id, position=position)
-    # What it has, it need not be lent.
+    # An instance does not borrow its own address.
     ctx.db.delete(shared_address, instance_id=instance_id, address=row.address)
 
 
@@ -200,5 +200,5 @@ def release(ctx: Context, row: Address) -> None:
 
 
 def give_back(ctx: Context, taken: str, region: str, *, public: bool) -> None:
-    """What was taken is nobody's, and rests before it is given out again."""
+    """Release a reserved address, which rests before its next use."""
     ctx.db.insert(blocks.released_address, address=taken, region=region, public=public, free_at=ctx.now + COOLING)

@@ -28,16 +28,16 @@ class Target(Struct, frozen=True):
     region: str | None = None
     type: str | None = None
     grow: bool = True
-    """Whether the one data disk follows the plan."""
+    """True if the single data disk follows the plan."""
     larger: bool = True
-    """Whether the plan has more disk than the one before, for the data disk to fill."""
+    """True if the new plan has more disk, which the data disk fills."""
 
 
 class MoveArgs(Struct, frozen=True):
     instance_id: int
     was_running: bool
     config_id: int | None
-    """What to boot with afterwards."""
+    """Profile to boot afterwards."""
     target: Target
 
 
@@ -68,7 +68,7 @@ def shrink(work: StepContext) -> Sleep | None:
 
 @step(weight=20)
 def grow(work: StepContext) -> Sleep | None:
-    """After a larger plan, the data disk fills it."""
+    """Grow the data disk to fill a larger plan."""
     return _resize(work, down=False)
 
 
@@ -131,7 +131,7 @@ def _spec(ctx: Context, work: StepContext, instance: Instance, plan: Type) -> Do
 
 
 def _limit(config: configs.Config, instance: Instance, plan: Type) -> int:
-    """All there is stays all there is; and what is more than there will be becomes that."""
+    """Return the memory limit under the new plan: the maximum stays the maximum, and a larger limit is reduced."""
     wanted = config.memory_limit
     return plan.memory if wanted == instance.memory or wanted > plan.memory else wanted
 
@@ -217,7 +217,7 @@ def take_volumes_back(ctx: Context, work: StepContext) -> Sleep | None:
 
 @step(weight=15)
 def resume(work: StepContext) -> Sleep | None:
-    """On again, if this had turned it off."""
+    """Power on again if the move had powered off."""
     instance = hypervisor_client.current_or_none(work)
     if instance is None or instance.status == "deleting" or instance.host is None:
         return None
@@ -242,10 +242,10 @@ def arguments(instance: Instance, target: Target | None = None) -> MoveArgs:
 
 
 def come_back(ctx: Context, work: StepContext, _reason: str) -> None:
-    """What could not be changed is as it was, and on again if it was on."""
+    """Restore an unchanged instance after a failure, and power on if it was on."""
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
-        # No job of the owner, whose event fails when this has ended; behind whatever was queued meanwhile.
+        # Internal work: the job's event fails when this has ended. Waits behind work that was queued meanwhile.
         follow_up(ctx, work, RECOVER, work.args, key=states.key(instance.id))
 
 

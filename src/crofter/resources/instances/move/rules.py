@@ -1,4 +1,4 @@
-"""Which plan, host or region an instance may move to."""
+"""Rules for moves to another plan, host or region."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _must_fit(ctx: Context, instance: Instance, plan: Type, *, auto: bool) -> No
     if sum(disk.size for disk in own) <= plan.disk:
         return
     data = operations.data_disk(own)
-    # Nobody knows what a raw disk needs, so it keeps what it has.
+    # The needs of a raw disk are unknown, so its size stays.
     if not auto or data is None or data.filesystem == "raw" or operations.beside(own, data) >= plan.disk:
         raise Invalid(TOO_MUCH_DISK)
 
@@ -104,7 +104,7 @@ def _about_region(ctx: Context, instance: Instance, region: Region | None) -> It
 
 
 def _about_addresses(ctx: Context, instance: Instance) -> Iterator[Reason]:
-    """What another instance uses, too, or is routed in this region alone, cannot be given back unasked."""
+    """Refuse shared and routed addresses: these cannot be replaced automatically."""
     if shares.sharing(ctx, [instance.id]):
         yield Reason("A Compute that shares an IP address cannot be migrated to another region", "region")
     if ranges.of(ctx, instance.id) is not None:

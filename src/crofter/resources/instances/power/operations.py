@@ -30,7 +30,7 @@ class RescueArgs(Struct, frozen=True):
     devices: dict[str, dict[str, int]] = {}
 
 
-# ---- what the steps of many operations are made of ------------------------------------------------------------------
+# shared steps
 
 
 def switch_off(work: StepContext) -> Sleep | None:
@@ -46,7 +46,7 @@ def switch_off(work: StepContext) -> Sleep | None:
 
 
 def define_as(work: StepContext, config_id: int | None) -> Sleep | None:
-    """Tell the hypervisor what to boot with; without a profile, what the plan gives."""
+    """Define the machine with a profile; without one, with the plan's values only."""
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
         wanted = specs.bare(instance)
@@ -166,7 +166,7 @@ def power_on(work: StepContext) -> Sleep | None:
 
 @step(weight=10)
 def define_rescue(work: StepContext) -> Sleep | None:
-    """The rescue system boots, with the disks beside it."""
+    """Boot the rescue system with the disks attached."""
     instance = hypervisor_client.current(work)
     return defined(work, instance, replace(specs.bare(instance), devices=specs.devices(work.args.devices), rescue=True))
 
@@ -180,7 +180,7 @@ def power_on_rescue(work: StepContext) -> Sleep | None:
 
 
 def _boot(kind: str, *after: str, behind: tuple[str, ...] = ()) -> Job:
-    """Booting is one thing; whether the owner or the watchdog asked for it is told by its name."""
+    """Return a boot job. Its name shows whether the owner or the watchdog requested the boot."""
     operation = Operation(
         kind=kind, args=BootArgs, steps=(place, take_volumes, define, power_on, look), failed=look_again
     )
@@ -229,6 +229,6 @@ RESCUE = {
         during="booting",
     ),
 }
-"""By what the instance is when rescue is asked for."""
+"""Jobs by the state of the instance."""
 
 JOBS = (BOOT, WATCHDOG_BOOT, HOST_REBOOT, REBOOT, SHUTDOWN, *RESCUE.values())

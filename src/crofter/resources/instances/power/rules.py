@@ -36,7 +36,7 @@ def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
 
 
 def shutdown(ctx: Context, instance: Instance) -> None:
-    """Of an instance that is off, a job that finds nothing to do."""
+    """Shut down. For an instance that is off the job has no work."""
     states.must_be_idle(ctx, instance)
     if instance.status == "offline":
         states.finish_at_once(ctx, operations.SHUTDOWN, instance)
@@ -45,7 +45,7 @@ def shutdown(ctx: Context, instance: Instance) -> None:
 
 
 def _startable(ctx: Context, instance: Instance, config_id: int | None, behind: tuple[str, ...] = ()) -> Config:
-    """What it will boot with. That it is busy is said before what it lacks: it may have that when it is idle again."""
+    """Return the profile to boot. A busy instance is reported before a missing profile."""
     known = configs.of(ctx, instance.id)
     if config_id is not None and all(config_id != config.id for config in known):
         raise Invalid("config_id is not valid", field="config_id")
@@ -54,7 +54,7 @@ def _startable(ctx: Context, instance: Instance, config_id: int | None, behind: 
 
 
 def bootable(instance: Instance, profiles: Sequence[Config], config_id: int | None = None) -> Config:
-    """The profile that was asked for; else the one last booted; else the only one."""
+    """Return the requested profile; otherwise the last booted one; otherwise the only one."""
     known = {config.id: config for config in profiles}
     if config_id is not None:
         chosen = known[config_id]

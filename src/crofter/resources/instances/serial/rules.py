@@ -1,4 +1,4 @@
-"""Tokens for serial consoles: signed, not stored. Each is for one instance, and as good as whoever asked for it."""
+"""Tokens of serial consoles: signed, not stored. Each is valid for an instance, with its requester's permissions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crofter.scopes import covers
 
 SCOPE = "computes:read_write"
 LIFE = clock.MINUTE
-"""So long a token opens a console. It is part of an address, and addresses are written into logs of proxies."""
+"""Lifetime of a token. It is part of an address, and proxies log addresses."""
 MOUNT = PURPOSE = "lish"
 """The first part of the path of the web socket, and what its tokens are signed for."""
 SIGNATURE = 32
@@ -28,11 +28,11 @@ LONGEST = 200
 
 
 class Grant(Struct, frozen=True, array_like=True):
-    """What a token says."""
+    """Contents of a token."""
 
     instance_id: int
     token_id: int
-    """The API token that it was asked for with: when that is revoked, so is this."""
+    """API token of the request: its revocation ends this token too."""
     consent_id: int | None
     """The consent that the API token came from, if any. Tokens of a consent are replaced by newer ones all the time."""
     expiry: int
@@ -46,7 +46,7 @@ def token(ctx: Context, instance: Instance) -> str:
 
 
 def read(runtime: Runtime, presented: str) -> Grant:
-    """What a token says, if it is one of ours and not too old."""
+    """Decode a token that is ours and not expired."""
     if len(presented) > LONGEST:
         raise Unauthenticated
     try:
@@ -63,7 +63,7 @@ def read(runtime: Runtime, presented: str) -> Grant:
 
 
 def admit(runtime: Runtime, db: Session, grant: Grant) -> tuple[Actor, Instance]:
-    """Whoever asked for the token, and the instance, if the one may still use the other."""
+    """Return the requester and the instance, if access is still permitted."""
     actor = access.still(runtime, db, grant.token_id, grant.consent_id)
     if actor is None:
         raise Unauthenticated

@@ -23,7 +23,7 @@ CROWDED = f"Too many serial consoles are open: at most {PER_ACCOUNT} of an accou
 
 
 class Consoles:
-    """Opens consoles for whoever shows a token. For threads, as all that comes from it."""
+    """Opens consoles for tokens. Used in threads, like the objects that it returns."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -31,7 +31,7 @@ class Consoles:
         self._lock = Lock()
 
     def admit(self, presented: str) -> Admission:
-        """Whether a token is good; raises a Problem."""
+        """Check a token; raises a Problem."""
         grant = rules.read(self._runtime, presented)
         with self._runtime.database.read() as db:
             actor, instance = rules.admit(self._runtime, db, grant)
@@ -53,7 +53,7 @@ class Consoles:
 
 
 class Admission:
-    """A token that was good when it was shown."""
+    """A token that was valid when it was presented."""
 
     def __init__(self, consoles: Consoles, runtime: Runtime, grant: Grant, instance: Instance, account_id: int) -> None:
         self._consoles, self._runtime, self._grant = consoles, runtime, grant
@@ -79,7 +79,7 @@ class Admission:
 
 
 class SerialSession:
-    """One console that is open."""
+    """An open console."""
 
     def __init__(
         self, consoles: Consoles, runtime: Runtime, grant: Grant, ref: DomainRef, port: SerialPort, account_id: int
@@ -90,7 +90,7 @@ class SerialSession:
         self.topic = f"events:{account_id}"
 
     def check(self) -> None:
-        """Raises a Problem once whoever joined may not any longer."""
+        """Raise a Problem if the user may no longer use the console."""
         with self._runtime.database.read() as db:
             rules.admit(self._runtime, db, self._grant)
 

@@ -1,4 +1,4 @@
-"""What lets its holder join a serial console."""
+"""Response bodies of serial consoles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crofter.shapes import Revealed, View
 
 
 class LishTokenView(View):
-    """What opens the serial console of one instance."""
+    """Address and token of an instance's serial console."""
 
     lish_token: Revealed[
         Annotated[

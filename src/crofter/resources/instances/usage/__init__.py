@@ -1,1 +1,1 @@
-"""What an instance used: statistics and traffic."""
+"""Usage of an instance: statistics and traffic."""

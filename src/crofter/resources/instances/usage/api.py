@@ -1,4 +1,4 @@
-"""What an instance used: statistics and traffic."""
+"""Endpoints for the usage of an instance: statistics and traffic."""
 
 from __future__ import annotations
 

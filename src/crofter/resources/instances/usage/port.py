@@ -1,4 +1,4 @@
-"""The port through which a request asks hosts what instances used, within a time limit."""
+"""Port to query hosts for the usage of instances within a time limit."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
 from crofter.resources.instances import hypervisor_client
 
 LIMIT = 10.0
-"""Real seconds that a caller waits for all hosts together. Whatever is not known by then counts as unreachable."""
+"""Real seconds that a request waits for all hosts together. Missing values then count as unreachable."""
 
 
 def deadline() -> float:
-    """When everything that is asked from now on must be known."""
+    """Return the moment at which queries from now on must be answered."""
     return time.monotonic() + LIMIT
 
 
 def history(runtime: Runtime, ref: DomainRef, start: int, stop: int, step: int, *, until: float) -> tuple[Usage, ...]:
-    """What a machine used, in points of ``step`` milliseconds.
+    """Return the usage of a machine in points of ``step`` milliseconds.
 
-    Raises Absent if it is still to come, and Unreachable if it is not known what it used ``until`` then.
+    Raises Absent if it does not exist yet, and Unreachable if its host has not answered by ``until``.
     """
     left = until - time.monotonic()
     if left <= 0:

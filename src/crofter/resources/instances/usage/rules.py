@@ -1,4 +1,4 @@
-"""What an instance used: statistics for graphs, and traffic for the bill."""
+"""Usage of an instance: statistics for graphs, and traffic for invoices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def of_month(ctx: Context, instance: Instance, year: int, month: int) -> Stats:
 
 
 def bounds(ctx: Context, year: int, month: int) -> tuple[int, int]:
-    """The first moment of a month and of the next one; only months that have begun can be asked for."""
+    """Return the first moments of a month and of the next; future months are refused."""
     if not 2000 <= year <= 2037:
         raise Invalid("Must be 2000-2037", field="year")
     if not 1 <= month <= 12:
@@ -70,7 +70,7 @@ def _history(ctx: Context, instance: Instance, start: int, stop: int, step: int)
 
 
 def _nothing(start: int, stop: int, step: int) -> tuple[Usage, ...]:
-    """What a machine used that was never on."""
+    """Return the empty usage of a machine that was never on."""
     return tuple(Usage(begin, min(begin + step, stop)) for begin in range(start, stop, step))
 
 

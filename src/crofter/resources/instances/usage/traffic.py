@@ -1,4 +1,4 @@
-"""The traffic of instances as billing asks for it, who knows no machines: bytes, from the hosts."""
+"""Traffic of instances for billing, in bytes, from the hosts."""
 
 from __future__ import annotations
 

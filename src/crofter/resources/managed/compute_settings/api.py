@@ -23,7 +23,7 @@ def list_managed_compute_settings(ctx: Context, member: Member, listing: Listing
 
 @endpoint("GET /v4/managed/compute-settings/{compute_id}", scope="account:read_only", grant="unrestricted")
 def view_managed_compute_settings(ctx: Context, setting: TheSetting) -> ComputeSettingsView:
-    """View how the support staff gets into one instance."""
+    """View the support staff's access to an instance."""
     return setting.view()
 
 

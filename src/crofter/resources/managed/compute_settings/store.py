@@ -1,4 +1,4 @@
-"""How the support staff gets into instances; settings that nobody has changed have no row."""
+"""Access of the support staff to instances; default settings have no row."""
 
 from __future__ import annotations
 

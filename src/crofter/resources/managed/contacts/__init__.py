@@ -1,1 +1,1 @@
-"""Contacts: people who are told when something is wrong."""
+"""Contacts: people who are notified of problems."""

@@ -17,7 +17,7 @@ TheContact = Annotated[store.Contact, Lookup(store.one, "contact_id")]
 
 @endpoint("GET /v4/managed/contacts", scope="account:read_only", grant="unrestricted")
 def list_managed_contacts(ctx: Context, member: Member, listing: Listing) -> Page[ContactView]:
-    """List the people who are told when something is wrong."""
+    """List the people who are notified of problems."""
     return listing.of(ctx, store.CONTACTS, store.views, account_id=ctx.account_id)
 
 
@@ -29,7 +29,7 @@ def create_managed_contact(ctx: Context, member: Member, body: ContactBody) -> C
 
 @endpoint("GET /v4/managed/contacts/{contact_id}", scope="account:read_write", grant="unrestricted")
 def view_managed_contact(ctx: Context, contact: TheContact) -> ContactView:
-    """View one contact."""
+    """View a contact."""
     return store.view(contact)
 
 

@@ -47,7 +47,7 @@ class PhoneBody(Body):
 
 
 class ContactView(View):
-    """Somebody who is told when something is wrong."""
+    """A person who is notified of problems."""
 
     email: str | None
     group: Filtered[str | None]
@@ -58,7 +58,7 @@ class ContactView(View):
 
 
 class ContactBody(Body):
-    """All of it optional, for a new contact and for a change alike."""
+    """Fields of a contact, all optional at creation and in updates."""
 
     email: Optional[Email] = UNSET
     group: Optional[Group | None] = UNSET
@@ -157,7 +157,7 @@ def update(ctx: Context, contact: Contact, body: ContactBody) -> ContactView:
 
 
 def _columns(body: ContactBody) -> dict[str, Any]:
-    """What was sent, as it is kept. Of a telephone, one number may be sent without the other."""
+    """Return the sent fields as columns. Each telephone number may be sent without the other."""
     columns = given(body, "email", "name")
     if body.group is not UNSET:
         columns["group_label"] = body.group

@@ -41,7 +41,7 @@ def view_managed_ssh_key(ctx: Context, member: Member) -> SshKeyView:
 
 @endpoint("GET /v4/managed/credentials/{credential_id}", scope="account:read_write", grant="unrestricted")
 def view_managed_credential(ctx: Context, credential: TheCredential) -> CredentialView:
-    """View one credential, without what is secret."""
+    """View a credential, without its secrets."""
     return rules.view(credential)
 
 
@@ -65,5 +65,5 @@ def delete_managed_credential(ctx: Context, credential: TheCredential) -> None:
 
 @endpoint("POST /v4/managed/credentials/{credential_id}/revoke", scope="account:read_write", grant="unrestricted")
 def revoke_managed_credential(ctx: Context, credential: TheCredential) -> None:
-    """Take a credential back, as deleting it does."""
+    """Revoke a credential, which deletes it."""
     store.delete(ctx, credential.id)

@@ -50,9 +50,8 @@ def change_secrets(ctx: Context, credential: Credential, body: CredentialSecrets
         store.put(ctx, credential.id, "username", body.username)
 
 
-# ---- the key pair ---------------------------------------------------------------------------------------------------
-# Made from the server's key for hashing, which outlives changes of the master key. So there is nothing to keep, and
-# nothing to lose: the pair of an account is the same whenever it is asked for.
+# Key pair, derived from the server's key for hashing, which outlives changes of the master key. So nothing is stored or
+# lost: the pair of an account never changes.
 
 
 def public_key(ctx: Context) -> SshKeyView:
@@ -86,7 +85,7 @@ def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
 
 
 def decrypt(ctx: Context, credential_id: int, *, by: str) -> dict[str, str | None]:
-    """What is secret, for the support staff: the owner sees that it was looked at, and the audit by whom."""
+    """Decrypt a credential for the support staff. An event informs the owner, and the audit log names the operator."""
     credential = store.credential_unscoped(ctx, credential_id)
     audit.write_without_token(
         ctx, credential.account_id, by, "managed decrypt", f"/v4/managed/credentials/{credential.id}"

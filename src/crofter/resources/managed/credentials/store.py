@@ -57,7 +57,7 @@ def one(ctx: Context, credential_id: int) -> Credential:
 
 
 def credential_unscoped(ctx: Context, credential_id: int) -> Credential:
-    """Of any account: for the support staff."""
+    """Return a credential of any account, for the support staff."""
     return ctx.db.one(_ANY, id=credential_id)
 
 
@@ -84,7 +84,7 @@ def _taken() -> Invalid:
 
 
 def put(ctx: Context, credential_id: int, name: str, value: str | None) -> None:
-    """Seal one of the two secrets."""
+    """Seal a password or passphrase."""
     sealed = None if value is None else ctx.runtime.keyring.seal(value.encode(), _associated_data(credential_id, name))
     ctx.db.update(credential, {"account_id": ctx.account_id, "id": credential_id}, **{name: sealed})
 

@@ -23,5 +23,5 @@ def list_managed_issues(ctx: Context, member: Member, listing: Listing) -> Page[
 
 @endpoint("GET /v4/managed/issues/{issue_id}", scope="account:read_only", grant="unrestricted")
 def view_managed_issue(ctx: Context, issue: TheIssue) -> IssueView:
-    """View one outage."""
+    """View an outage."""
     return issue.view()

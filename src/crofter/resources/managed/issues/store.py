@@ -79,7 +79,7 @@ def one(ctx: Context, issue_id: int) -> Issue:
 
 
 def issue_unscoped(ctx: Context, issue_id: int) -> Issue:
-    """Of any account: for monitoring."""
+    """Return an issue of any account, for monitoring."""
     return ctx.db.one(_ANY, id=issue_id)
 
 

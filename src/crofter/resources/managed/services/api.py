@@ -34,7 +34,7 @@ def create_managed_service(ctx: Context, member: Member, body: ServiceCreate) ->
 
 @endpoint("GET /v4/managed/services/{service_id}", scope="account:read_only", grant="unrestricted")
 def view_managed_service(ctx: Context, service: TheService) -> ServiceView:
-    """View one service, and whether it is up."""
+    """View a service, with its status."""
     return rules.view(ctx, service)
 
 

@@ -1,4 +1,4 @@
-"""The fault ``probe``: checks of a service find it up or down, whatever is there."""
+"""The fault ``probe``: sets the result of a service's probes."""
 
 from __future__ import annotations
 

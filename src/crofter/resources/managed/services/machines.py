@@ -1,4 +1,4 @@
-"""Answers that need no look outside: what the sandbox has been told, and machines that only seem to be there."""
+"""Probe results without a network: set by the sandbox, or derived from simulated machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AT = query(
 
 
 def known_answers(ctx: Context, services: Sequence[Service]) -> dict[int, Answer]:
-    """Of these services, those whose state is known, by id."""
+    """Return the known results of these services by id."""
     if not ctx.runtime.settings.sandbox:
         return {}
     known = {
@@ -42,7 +42,7 @@ def known_answers(ctx: Context, services: Sequence[Service]) -> dict[int, Answer
 
 
 def _simulated(ctx: Context, services: Sequence[Service]) -> dict[int, Answer]:
-    """A simulated machine has no network: whatever is asked of it, it answers while it runs."""
+    """Return results of simulated machines: they have no network, and count as up while running."""
     hosts = [service.host for service in services if service.host[:1].isdigit()]
     machines = ctx.db.all(_AT, hosts=hosts) if hosts else []
     return {

@@ -1,4 +1,4 @@
-"""What follows when a service is found up or down: status, issue, ticket, and word to those concerned."""
+"""Consequences of a service's change: status, issue, ticket and notification."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Verdict(Struct, frozen=True):
 
 
 def news(status: str, *, ok: bool) -> bool:
-    """Whether a verdict changes anything; most do not, and nothing is written for them."""
+    """True if the result changes the status; most results do not, and write nothing."""
     return status != ("ok" if ok else "problem")
 
 
@@ -61,7 +61,7 @@ def _came_up(ctx: Context, service: Service, _detail: str) -> None:
 
 
 def end_outage(ctx: Context, service: Service, words: str) -> None:
-    """Close the issue of an outage, and its ticket too if nobody has begun to talk there."""
+    """Close the issue of an outage, and its ticket if it has no replies."""
     if service.issue_id is None:
         return
     issue = issues.issue_unscoped(ctx, service.issue_id)

@@ -1,4 +1,4 @@
-"""Which addresses may be monitored, and from which networks they are let in."""
+"""Addresses that may be monitored, and the networks of the probes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crofter.resources.instances.ips.blocks import PUBLIC
 from crofter.resources.regions import store as regions
 
 EXAMPLES = networks("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32")
-"""Of documentation. Nobody is there, but whoever tries things out in a sandbox writes them."""
+"""Documentation networks. No host exists there, but sandbox users write them."""
 
 
 def target(ctx: Context, service_type: str, address: str, region: str | None) -> Target:

@@ -29,13 +29,13 @@ BLOCK_BITS = 8
 FIRST_LOOK = 3.0
 """Seconds between a change and the first look at what it made."""
 AT_ONCE = 0.25
-"""Seconds that a thread waits for answers; slower ones are collected later, and hold nobody up."""
+"""Seconds that a thread waits for results; slower ones are collected later without blocking."""
 POLL = 1.0
 LONGEST_POLL = 15.0
 LEAVE = 0.2
 LONGEST = 3600.0
 """Seconds after which an answer is no longer waited for: services of one account that hang wait for each other."""
-# While the clock stands or is moved, service time waits for the outside world: so that must not take long.
+# While the clock is frozen or advancing, service time waits for the probes: these must be short.
 STANDING_TIMEOUT = 3.0
 STANDING_PAUSE = 0.02
 STANDING_PATIENCE = 20.0
@@ -77,12 +77,12 @@ def _name(service_id: int) -> str:
 
 
 def probe_client(runtime: Runtime) -> ProbeClient:
-    """The probe process of this process."""
+    """Return the probe client of this process."""
     return runtime.probes
 
 
 def forget(runtime: Runtime) -> None:
-    """What was asked is about services that are no more, and others will have their numbers."""
+    """Drop all probes: their services no longer exist, and new services will reuse the numbers."""
     runtime.probes.forget()
 
 
@@ -121,14 +121,16 @@ def look(work: StepContext) -> Sleep | None:
 
 
 def _patience(asked: Asked, *, overtaken: bool) -> float:
-    """Seconds. Somebody who moves the clock does not wait for what was asked while it ran: the next round asks anew."""
+    """Return the seconds to wait. An advance of the clock does not wait for earlier probes: the next round repeats
+    them.
+    """
     if overtaken:
         return 0.0
     return STANDING_PATIENCE if asked.standing else AT_ONCE
 
 
 def _will_be_heard(work: StepContext, asked: Asked) -> bool:
-    """Whether the process that has asked, and that alone hears the answers, is there and comes to look for them."""
+    """True if the process that sent the probes is alive and will collect the results."""
     if asked.worker == work.worker or _stands(work.runtime):
         return False  # its probe process was started anew; or the one that moves the clock does all the work
     with work.read() as ctx:
@@ -136,7 +138,7 @@ def _will_be_heard(work: StepContext, asked: Asked) -> bool:
 
 
 def _leave(work: StepContext) -> Sleep:
-    """Let everybody know when it is due again: else whoever has put it down would be first every time."""
+    """Signal all workers at the next due time: otherwise the same worker would always be first."""
     work.then(lambda ctx: ctx.db.signal(f"{TOPIC}:{work.operation.queue}"))
     return Sleep(LEAVE)
 
@@ -146,17 +148,17 @@ def _stands(runtime: Runtime) -> bool:
 
 
 class Asked(Struct):
-    """What a round still waits for. Kept in its notes."""
+    """Probes that a round waits for. Stored in its variables."""
 
     probe_client: str
     since: float
-    """By the clock of the machine."""
+    """Time by the machine's clock."""
     standing: bool
-    """Whether it was asked while the clock stood, with little patience."""
+    """True if sent while the clock was frozen, with a short timeout."""
     services: dict[str, tuple[int, int, int, str]] = {}
-    """By number of the ask: service, account, revision, status."""
+    """Service, account, revision and status by probe id."""
     worker: int = 0
-    """Whose probe process was asked."""
+    """Worker whose probe process was used."""
 
 
 def _ask(work: StepContext, probes: ProbeClient, verdicts: list[Verdict]) -> Asked:
@@ -184,7 +186,7 @@ def _ask(work: StepContext, probes: ProbeClient, verdicts: list[Verdict]) -> Ask
 
 
 def _subject(service: Service, *, standing: bool) -> str:
-    """What an ask is about: a service as it is, for one that was changed is another; and how patiently it is asked."""
+    """Return the topic of a probe: the service with its revision, address and kind of timeout."""
     return f"{service.id}/{service.revision}/{standing}/{service.address}"
 
 

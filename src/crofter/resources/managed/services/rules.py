@@ -1,4 +1,4 @@
-"""What may be monitored, and what becomes of it."""
+"""Rules of monitored services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crofter.shapes import UNSET, given
 MOST = 250
 """Services of one account; in a sandbox as many as one likes."""
 LOOKED_AT = ("service_type", "address", "timeout", "body", "region")
-"""What decides whether a service is up."""
+"""Fields that affect the result of a probe."""
 
 
 def views(ctx: Context, rows: Sequence[Service]) -> list[ServiceView]:
@@ -86,7 +86,7 @@ def update(ctx: Context, service: Service, body: ServiceUpdate) -> ServiceView:
 
 
 def _retargeted(ctx: Context, service: Service, changes: dict[str, Any]) -> dict[str, Any]:
-    """What follows from looking elsewhere or otherwise. A region goes with the private address that needed it."""
+    """Return the changes that follow from a new target. A region is removed with the private address that needed it."""
     after = {name: changes.get(name, getattr(service, name)) for name in LOOKED_AT}
     moved = "address" in changes and "region" not in changes and changes["address"] != service.address
     try:

@@ -1,4 +1,4 @@
-"""Services as they are sent and shown."""
+"""Request and response bodies of services."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ service = table(
     Column("label", Text, nullable=False),
     Column("service_type", Text, nullable=False),
     Column("address", Text, nullable=False),
-    Column("host", Text, nullable=False),  # of the address, as it was understood
+    Column("host", Text, nullable=False),  # host of the parsed address
     Column("timeout", Integer, nullable=False),
     Column("body", Text),
     Column("consultation_group", Text, nullable=False),
@@ -31,8 +31,8 @@ service = table(
     Column("updated", Moment, nullable=False),
     # Counts changes to what is looked at, so that a late answer to an old question is recognised.
     Column("revision", Integer, nullable=False),
-    Column("issue_id", Id),  # of the outage that lasts
-    Column("forced", Text),  # up or down, whatever is really there: a fault of the sandbox
+    Column("issue_id", Id),  # issue of the present outage
+    Column("forced", Text),  # up or down by a fault of the sandbox
     Index("ix_managed_service_account_id", "account_id", "id"),
     Index("ix_managed_service_host", "account_id", "host"),
 )
@@ -114,17 +114,17 @@ def reload(ctx: Context, service_id: int) -> Service:
 
 
 def service_unscoped(ctx: Context, service_id: int) -> Service | None:
-    """Of any account: for monitoring and for the sandbox."""
+    """Return a service of any account, for monitoring and the sandbox."""
     return ctx.db.maybe(_ANY, id=service_id)
 
 
 def due(ctx: Context, first: int, last: int) -> list[Service]:
-    """Those of a block of ids that are to be looked at."""
+    """Return the services of a block of ids that are due."""
     return ctx.db.all(_DUE, first=first, last=last)
 
 
 def watched(ctx: Context, first: int, last: int) -> bool:
-    """Whether anything of a block of ids is switched on, be its account managed just now or not."""
+    """True if a service of the block is enabled, whether its account is managed or not."""
     return ctx.db.value(_IN_BLOCK, first=first, last=last) is not None
 
 
@@ -133,7 +133,7 @@ def count(ctx: Context) -> int:
 
 
 def monitors(ctx: Context, addresses: Sequence[str]) -> bool:
-    """Whether a service of the caller's account is at one of these addresses."""
+    """True if a service of the caller's account uses one of these addresses."""
     return ctx.db.value(_AT, account_id=ctx.account_id, hosts=list(addresses)) is not None
 
 

@@ -1,1 +1,1 @@
-"""What all instances of a managed account use together."""
+"""Total usage of the instances of a managed account."""

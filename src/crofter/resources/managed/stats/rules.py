@@ -1,4 +1,4 @@
-"""What all instances of an account used together over the last day."""
+"""Total usage of an account's instances over the last day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ManagedStatsData(View):
 
 
 class ManagedStats(View):
-    """What all instances of the account used together over the last day."""
+    """Total usage of all instances of the account over the last day."""
 
     data: ManagedStatsData
 
@@ -62,7 +62,7 @@ def _usage(ctx: Context) -> Iterator[Usage]:
         try:
             yield from port.history(ctx.runtime, where, stop - clock.DAY, stop, clock.HOUR, until=until)
         except (Absent, Unreachable):
-            continue  # it is still to come, or away; the others are worth showing all the same
+            continue  # not created yet or unreachable; the others are shown
 
 
 def _amounts(usage: Usage) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""What a load balancer serves on each of its ports."""
+"""Configs of a load balancer, each for a port."""

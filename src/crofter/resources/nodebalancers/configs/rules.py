@@ -1,4 +1,4 @@
-"""What a load balancer may serve on a port."""
+"""Rules of the configs of a load balancer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_CERTIFICATE = {"ssl_cert": None, "ssl_key": None, "ssl_commonname": "", "ssl_
 
 
 class Plan(Struct):
-    """What a config is to be: all its settings, and the pair that is new, if any is."""
+    """Wanted settings of a config, with a new certificate and key if there are any."""
 
     settings: dict[str, Any]
     pair: Pair | None
@@ -55,7 +55,7 @@ class Plan(Struct):
 
     @property
     def values(self) -> dict[str, Any]:
-        """As the table has them; but for the key, which is sealed for the number of its row."""
+        """Return the values for the table, without the key, which is sealed with the row's id."""
         values = {"check_kind" if name == "check" else name: value for name, value in self.settings.items()}
         if self.settings["protocol"] != "https":
             return {**values, **NO_CERTIFICATE}
@@ -65,7 +65,7 @@ class Plan(Struct):
         return {**values, **shown, "ssl_cert": self.pair.ssl_cert}
 
 
-# ---- what is asked for -----------------------------------------------------------------------------------------------
+# requests
 
 
 def create(ctx: Context, balancer: NodeBalancer, body: NodeBalancerConfigBody) -> NodeBalancerConfigView:
@@ -87,7 +87,7 @@ def update(
 def rebuild(
     ctx: Context, balancer: NodeBalancer, config: Config, body: NodeBalancerConfigRebuild
 ) -> NodeBalancerConfigView:
-    """What is sent takes the place of what was there, with the nodes; what is not sent stays."""
+    """Replace the config and its nodes; settings that are not sent stay."""
     if not access.permits(ctx, balancers.KIND, balancer.id, "read_write"):
         raise Forbidden  # to be allowed new ones is no right to change this one
     plan = planned(body, config)
@@ -125,11 +125,11 @@ def _change(ctx: Context, balancer: NodeBalancer, config: Config, plan: Plan) ->
     return changed
 
 
-# ---- what may be asked for -------------------------------------------------------------------------------------------
+# checks
 
 
 def planned(body: NodeBalancerConfigBody, config: Config | None = None) -> Plan:
-    """What would come of a body, and all that is wrong with it by itself."""
+    """Return the wanted settings of a body. Raise all problems of the body itself."""
     sent = given(body, *DEFAULTS)
     settings = {**(_settings(config) if config else DEFAULTS), **sent}
     _fit_timeout(settings, sent)
@@ -149,7 +149,7 @@ def _settings(config: Config) -> dict[str, Any]:
 
 
 def _fit_timeout(settings: dict[str, Any], sent: Mapping[str, Any]) -> None:
-    """A timeout that nobody has chosen here gives way to the interval that somebody has."""
+    """Reduce an unchosen timeout to fit a chosen interval."""
     interval = settings["check_interval"]
     if settings["check"] != "none" and "check_interval" in sent and "check_timeout" not in sent and interval > 1:
         settings["check_timeout"] = min(settings["check_timeout"], interval - 1)

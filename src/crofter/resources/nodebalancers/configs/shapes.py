@@ -78,7 +78,7 @@ class NodesStatusView(View):
 
 
 class NodeBalancerConfigView(View):
-    """What a load balancer serves on one of its ports."""
+    """Service of a load balancer on a port."""
 
     algorithm: Algorithm
     check: Check
@@ -105,7 +105,7 @@ class NodeBalancerConfigView(View):
 
 
 class NodeBalancerConfigBody(Body):
-    """What is left out of a new one has a default; in an update it stays."""
+    """Settings of a config. Missing values get defaults at creation and stay in an update."""
 
     port: Optional[Port] = UNSET
     protocol: Optional[Protocol] = UNSET

@@ -20,7 +20,7 @@ TAKEN = "Port must be unique among the configs of a NodeBalancer"
 
 
 class Config(Row):
-    """All but the certificate and its key, which nothing that is asked for needs."""
+    """A config without certificate and key, which no response needs."""
 
     id: int
     nodebalancer_id: int

@@ -53,7 +53,7 @@ def create_nodebalancer_node(
     grant="nodebalancer:read_only",
 )
 def view_nodebalancer_node(ctx: Context, node: TheNode) -> NodeBalancerNodeView:
-    """View one node."""
+    """View a node."""
     return store.view(node)
 
 

@@ -1,4 +1,4 @@
-"""Which instances a load balancer may send traffic to."""
+"""Rules of the nodes of a load balancer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_OURS = "Must be the private address of a Compute in the region of the NodeBa
 TOO_MANY = f"A config has at most {MOST_NODES} nodes."
 
 
-# ---- what is asked for -----------------------------------------------------------------------------------------------
+# requests
 
 
 def create(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBalancerNodeBody) -> NodeBalancerNodeView:
@@ -57,7 +57,7 @@ def delete(ctx: Context, balancer: NodeBalancer, node: Node) -> None:
 
 
 def add(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBalancerNodeBody) -> int:
-    """A node that nothing is wrong with; its number."""
+    """Add a valid node and return its id."""
     host, port = parts(body.address)
     named = {"label": body.label, "weight": body.weight, "mode": body.mode}
     node_id = store.insert(ctx, config_id, region=balancer.region, host=host, port=port, **named)
@@ -80,7 +80,7 @@ def replace(ctx: Context, balancer: NodeBalancer, config_id: int, wanted: Sequen
 
 
 def leave(ctx: Context, instance: Instance) -> None:
-    """The instance gives its private address away in this transaction: nobody is to be sent to it any more."""
+    """Remove the nodes of an instance that gives up its private address in this transaction."""
     nodes = store.at(ctx, instance.account_id, instance.id)
     owners = {row.id: row for row in balancers.these(ctx, list({node.nodebalancer_id for node in nodes}))}
     for node in nodes:
@@ -96,7 +96,7 @@ def _tell(ctx: Context, action: str, balancer: NodeBalancer, node: Node) -> None
     )
 
 
-# ---- what may be asked for -------------------------------------------------------------------------------------------
+# checks
 
 
 def addresses(ctx: Context, config_id: int) -> set[str]:
@@ -128,7 +128,7 @@ def complaints(
 
 
 def _about_addresses(ctx: Context, region: str, new: Sequence[str], fields: Sequence[str]) -> Iterator[Reason]:
-    """An unknown instance, and one that the caller may not change: the same, so that nobody can tell."""
+    """Report unknown instances and those without permission alike."""
     hosts = store.hosts(ctx, region, {parts(address)[0] for address in new}) if new else {}
     usable = {
         host: row.status != "deleting" and access.permits(ctx, COMPUTE, row.instance_id, "read_write")

@@ -11,7 +11,7 @@ from msgspec import Meta
 from crofter.shapes import UNSET, Body, Id, Optional, View
 
 MOST_NODES = 100
-"""Behind one port."""
+"""Maximum number of nodes of a config."""
 NO_ADDRESS = "Must be an IPv4 address and a port, such as 192.168.128.7:80"
 BEGINNING = "192.168."
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"

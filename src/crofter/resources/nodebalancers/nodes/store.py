@@ -129,7 +129,7 @@ def of(ctx: Context, config_id: int) -> list[Node]:
 
 
 def at(ctx: Context, account_id: int, instance_id: int) -> list[Node]:
-    """Those of an account that an instance serves."""
+    """Return the nodes of an account on an instance."""
     return ctx.db.all(_AT, account_id=account_id, instance_id=instance_id)
 
 
@@ -138,12 +138,12 @@ def count(ctx: Context, config_id: int) -> int:
 
 
 def health(ctx: Context, config_ids: Sequence[int]) -> dict[int, Health]:
-    """Of the ports that have nodes."""
+    """Return the health of the configs that have nodes."""
     return {row.config_id: row for row in ctx.db.all(_HEALTH, ids=list(config_ids))} if config_ids else {}
 
 
 def hosts(ctx: Context, region: str, wanted: Iterable[str]) -> dict[str, Host]:
-    """Which of these are private addresses of the account's instances in a region."""
+    """Return the private addresses among ``wanted`` that belong to the account's instances in a region."""
     rows = ctx.db.all(_HOSTS, hosts=list(wanted), region=region, account_id=ctx.account_id)
     return {row.address: row for row in rows}
 

@@ -1,1 +1,1 @@
-"""Applications that the user who asks has let in."""
+"""Applications that the current user has authorised."""

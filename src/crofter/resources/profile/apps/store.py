@@ -1,4 +1,4 @@
-"""What a user has allowed OAuth clients to do, and what revoking it does."""
+"""Authorisations of OAuth clients, and their revocation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _ALLOWED = (
     .join(client, client.c.id == authorization.c.client_id)
     .where(
         authorization.c.user_id == bindparam("user_id"),
-        authorization.c.session_id.is_(None),  # the console is the server itself: nobody let it in
+        authorization.c.session_id.is_(None),  # the console is part of the server and needs no consent
         or_(authorization.c.expiry.is_(None), authorization.c.expiry > bindparam("moment")),
     )
 )

@@ -1,1 +1,1 @@
-"""Browsers that the user who asks trusts."""
+"""Browsers that the current user trusts."""

@@ -1,1 +1,1 @@
-"""Whatever a client wants to remember for the user who asks."""
+"""Preferences that a client stores for the current user."""

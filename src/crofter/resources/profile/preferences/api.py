@@ -29,7 +29,7 @@ class Document(Upload, frozen=True):
 
 @endpoint("GET /v4/profile/preferences", scope="account:read_only", grant="any")
 def view_preferences(ctx: Context) -> dict[str, Any]:
-    """View what this client remembers for you."""
+    """View the preferences that this client has stored."""
     return store.document(ctx)
 
 
@@ -41,6 +41,6 @@ def view_preferences(ctx: Context) -> dict[str, Any]:
     max_body=MAX_SIZE,
 )
 def update_preferences(ctx: Context, body: Document) -> dict[str, Any]:
-    """Replace what this client remembers for you."""
+    """Replace the preferences that this client has stored."""
     store.replace(ctx, body.value)
     return body.value

@@ -1,1 +1,1 @@
-"""SSH keys of the user who asks."""
+"""SSH keys of the current user."""

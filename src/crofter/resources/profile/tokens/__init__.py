@@ -1,1 +1,1 @@
-"""Personal access tokens of the user who asks."""
+"""Personal access tokens of the current user."""

@@ -22,7 +22,7 @@ from crofter.shapes import Body, Moment, Revealed, Secret, View
 
 
 class TwoFactorSecretView(View):
-    """What an authenticator app is given."""
+    """Secret for an authenticator app."""
 
     expiry: Annotated[Moment, Meta(description="Until when the secret can be confirmed.")]
     secret: Revealed[Annotated[str, Meta(description="In base32.", examples=["5FXX6KLACOC33GTC"])]]
@@ -35,7 +35,7 @@ class TwoFactorConfirm(Body):
 
 
 class TwoFactorScratchView(View):
-    """What gets one in without the app."""
+    """Scratch code for a sign-in without the app."""
 
     scratch: Revealed[Annotated[str, Meta(description="Good for one login; shown this once.")]]
 
@@ -78,7 +78,7 @@ REFUSED = "Invalid token. Two-factor auth not enabled. Please try again."
 
 
 def begin(ctx: Context) -> TwoFactorSecretView:
-    """A new secret. Whatever holds now goes on to hold until the new one is confirmed."""
+    """Create a secret. The present factor stays valid until the new secret is confirmed."""
     secret = ctx.rng.letters(SECRET_LENGTH, _BASE32)
     expiry = clock.text(ctx.now + LIFE)
     user_id = ctx.actor.user_id
@@ -125,7 +125,7 @@ def disable(ctx: Context) -> None:
 
 
 def accepts(runtime: Runtime, db: Session, user_id: int, code: str) -> bool:
-    """Whether a code lets the user in, now and this once: of the app, or the scratch code. Uses it up."""
+    """True if the code of the app, or the scratch code, is accepted. Uses the code up."""
     factor = _factor(db, user_id)
     used = _step_shown(runtime, factor, code)
     if used is not None:
@@ -141,7 +141,7 @@ def accepts(runtime: Runtime, db: Session, user_id: int, code: str) -> bool:
 
 
 def fits(runtime: Runtime, db: Session, user_id: int, code: str) -> bool:
-    """Whether the user's app shows this code now. Does not use it up."""
+    """True if the user's app shows this code now. Does not use the code up."""
     return _step_shown(runtime, _factor(db, user_id), code) is not None
 
 

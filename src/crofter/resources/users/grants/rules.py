@@ -1,4 +1,4 @@
-"""What may be granted, and how grants are shown."""
+"""Rules and display of grants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grants as they are sent and shown."""
+"""Request and response bodies of grants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_ENTRIES = 10_000
 
 
 class GlobalGrants(View):
-    """What the user may do on the account as a whole."""
+    """Permissions of the user on the account as a whole."""
 
     account_access: Level = None
     add_computes: bool = False
@@ -29,7 +29,7 @@ class GlobalGrants(View):
 
 
 class Grant(View):
-    """What the user may do with one object."""
+    """Permission of the user on an object."""
 
     id: int
     label: str | None
@@ -37,7 +37,7 @@ class Grant(View):
 
 
 class GrantsView(View, rename={"global_": "global"}):
-    """All that a restricted user may do."""
+    """Permissions of a restricted user."""
 
     global_: GlobalGrants
     compute: list[Grant]

@@ -1,4 +1,4 @@
-"""What is granted to whom."""
+"""Storage of grants."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ _NUMBERED: list[ColumnElement[Any]] = [literal_column(f"'{kind}'") for kind in K
 
 
 def sees(kind: ColumnElement[Any], document: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether the user bound as ``user_id`` holds a grant on an object whose id is kept as a JSON scalar.
+    """Return the condition that the user bound as ``user_id`` holds a grant on an object whose id is stored as a JSON
+    scalar.
 
-    What is kept becomes the number that grants have, not the other way round: so each row costs one look at their key.
+    The stored id is converted to the number in grants, not the reverse: so each row needs a single lookup by key.
     """
     start = len(_PRIVATE)
     of_image = and_(
         kind == literal_column("'image'"), func.substr(document, 1, start) == literal_column(f"'{_PRIVATE}'")
     )
-    # Of other kinds it may be anything, which PostgreSQL would not take for a number: hence the case.
+    # Ids of other kinds may be text, which PostgreSQL would fail to convert: hence the case.
     number = case(
         (kind.in_(_NUMBERED), cast(document, Id)),  # 7
         (of_image, cast(func.rtrim(func.substr(document, start + 1), literal_column("'\"'")), Id)),  # "private/7"
