@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,6 +23,7 @@ from crofter.config import SettingsError, load
 from crofter.errors import Unavailable
 from crofter.resources.account.checks import known_countries
 from crofter.resources.billing import documents
+from tests.page_player import blocks
 from tests.served import environment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +39,7 @@ ABSENT = (
     "authlib",
     "pypdf",
 )
+PAGE = blocks("wheel.md", (ROOT / "docs" / "guides" / "wheel.md").read_text(encoding="utf-8"))
 TEST = "def test_an_account(cloud_account, cloud_clock):\n    assert cloud_account.token and cloud_clock.freeze()\n"
 
 
@@ -80,6 +83,51 @@ def test_the_wheel_brings_the_command_the_plugin_and_the_licence(wheel: Path) ->
     assert "[pytest11]\ncrofter = crofter.pytest_plugin" in points
     assert re.findall(r"Provides-Extra: (\w+)", about) == ["libvirt", "pdf", "postgres"]
     assert wheel.stat().st_size < 2_000_000
+
+
+def test_the_page_builds_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    make, build, export = _commands("test_the_page_builds_the_wheel")
+    subprocess.run([*make.split(), "-n"], cwd=ROOT, capture_output=True, check=True)
+    uv = shutil.which("uv") or str(ROOT / ".tools" / "bin" / "uv")
+    offline = ["--offline", "--no-build-isolation", "--python", sys.executable, "--out-dir", str(tmp_path)]
+    subprocess.run([uv, *build.split()[1:], *offline], cwd=ROOT, capture_output=True, check=True)
+    with zipfile.ZipFile(tmp_path / wheel.name) as built, zipfile.ZipFile(wheel) as expected:
+        assert sorted(built.namelist()) == sorted(expected.namelist())
+
+    *words, output = export.split()
+    assert words[0] == "uv"
+    assert words.pop() == "--output-file"
+    versions = tmp_path / Path(output).name
+    subprocess.run([uv, *words[1:], "--offline", "--output-file", str(versions)], cwd=ROOT, check=True)
+    pinned = {line.split("==")[0] for line in versions.read_text().splitlines() if re.match(r"[a-z]", line)}
+    assert {Requirement(text).name for text in PROJECT["dependencies"]} <= pinned
+
+
+def test_the_page_installs_the_wheel(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a network: pip takes the wheel alone, and its dependencies are those of the tests."""
+    (tmp_path / "dist").mkdir()
+    shutil.copy(wheel, tmp_path / "dist")
+    (tmp_path / "dist" / "versions.txt").touch()
+    *steps, version = _commands("test_the_page_installs_the_wheel")
+    dependencies = str(Path(msgspec.__file__).parents[1])
+    code = "\n".join(["set -e", *steps, f"export PYTHONPATH={dependencies}", "which crofter", version])
+    variables = environment(HOME=str(tmp_path), PIP_NO_INDEX="1", PIP_NO_DEPS="1")
+    installed = subprocess.run(
+        ["bash", "-c", code], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    bin = tmp_path / "garden" / "bin"
+    *_, command, answer = installed.stdout.splitlines() or ["", ""]
+    assert (command, answer.split()[:2]) == (str(bin / "crofter"), ["crofter", PROJECT["version"]]), installed.stderr
+
+    monkeypatch.setenv("PYTHONPATH", dependencies)
+    with _served(bin) as (url, _):
+        assert httpx2.get(f"{url}/v4/regions").status_code == 200
+
+
+def _commands(test: str) -> list[str]:
+    """The commands of the block that names the test."""
+    (block,) = [block for block in PAGE if block.mark == f"test {test}"]
+    return block.code.splitlines()
 
 
 def test_a_server_starts_without_the_extras_and_without_our_tools() -> None:
