@@ -63,6 +63,13 @@ vendor = "Tiny"
 size = 100
 created = 2021-08-10T14:00:00
 """
+STACKSCRIPT = """
+[[stackscripts]]
+id = "tiny"
+label = "Tiny"
+created = 2021-08-10T14:00:00
+script = "#!/bin/sh"
+"""
 TAX = """
 [[taxes]]
 id = "CH"
@@ -82,6 +89,7 @@ FILES = {
     "regions.toml": REGION,
     "kernels.toml": KERNEL,
     "images.toml": IMAGE,
+    "stackscripts.toml": STACKSCRIPT,
     "taxes.toml": TAX,
     "promotions.toml": PROMOTION,
 }
@@ -153,7 +161,7 @@ def test_a_folder_that_is_not_there_is_missed(tmp_path: Path) -> None:
 def test_a_misspelt_file_is_not_passed_over(tmp_path: Path) -> None:
     assert complaint(tmp_path, "type.toml", TYPE) == (
         f"{tmp_path}/type.toml: no catalogue file has this name; "
-        "there are regions.toml, types.toml, kernels.toml, images.toml, taxes.toml, promotions.toml"
+        "there are regions.toml, types.toml, kernels.toml, images.toml, stackscripts.toml, taxes.toml, promotions.toml"
     )
 
 
@@ -215,6 +223,9 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         ("kernels.toml", "T14:00:00", "T14:00:00Z", "built: expected `datetime` with no timezone component"),
         ("images.toml", "size = 100", "size = 0", "size: expected `int` >= 1"),
         ("images.toml", 'id = "compute/tiny"', 'id = "private/7"', "id: expected `str` matching regex"),
+        ("stackscripts.toml", '"#!/bin/sh"', '"echo"', "script: expected `str` matching regex"),
+        ("stackscripts.toml", "/bin/sh", "/bin/sh <UDF name='x' />", "Line 1: the UDF x has no label"),
+        ("stackscripts.toml", 'id = "tiny"', 'id = "Tiny"', "id: expected `str` matching regex"),
         ("taxes.toml", 'id = "CH"', 'id = "Switzerland"', "id: expected `str` matching regex"),
         ("taxes.toml", "percent = 8.1", "percent = 101", "percent: 101 is not between 0 and 100"),
         ("taxes.toml", "percent = 8.1", "percent = nan", "percent: NaN is not between 0 and 100"),

@@ -75,6 +75,7 @@ from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
 from crofter.resources.regions.store import CATALOGUE as REGIONS
 from crofter.resources.stackscripts import api as stackscripts
+from crofter.resources.stackscripts.catalogue import STACKSCRIPTS
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
 from crofter.resources.tags import api as tags
@@ -149,7 +150,7 @@ KINDS: tuple[Kind, ...] = (COMPUTE, DOMAIN, FIREWALL, IMAGE, LONGVIEW, NODEBALAN
 TABLES: tuple[ModuleType, ...] = (hypervisor_tables, login_tables, outbox_tables, rate_windows, zone_tables)
 """Resources that are here for their tables alone."""
 
-CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
+CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, STACKSCRIPTS, TAXES, PROMOTIONS)
 """Tables that the catalogue files fill."""
 
 FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, MAINTENANCE, PROBE)

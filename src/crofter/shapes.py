@@ -86,6 +86,8 @@ class WordMark(msgspec.Struct, frozen=True):
     suffix: str = ""
     """Ending of the text in which the rule applies."""
     anywhere: bool = False
+    whole: bool = False
+    """True if a filter value without a slash changes, provided that it is the word and nothing more."""
 
 
 def word(*starts: str, **more: Any) -> Meta:

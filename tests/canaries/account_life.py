@@ -46,8 +46,8 @@ def machines(application: Application, client: httpx2.Client) -> None:
     images, then = "'[\"any/all\"]'", "'2026-01-01T00:00:00'"
     application.store.run(
         [
-            "INSERT INTO stackscript (account_id, username, label, images, script, user_defined_fields, is_public,"
-            f" created, updated) VALUES (1, 'admin', 'setup', {images}, '{SCRIPT}', '[]', false, {then}, {then})"
+            "INSERT INTO stackscript (id, account_id, username, label, images, script, user_defined_fields, is_public,"
+            f" created, updated) VALUES (1000, 1, 'admin', 'setup', {images}, '{SCRIPT}', '[]', false, {then}, {then})"
         ]
     )
     path = "/v4/compute/instances"
@@ -75,7 +75,7 @@ def _deploy(application: Application, client: httpx2.Client, operation: str, pat
         application.canary(f"{operation} stackscript_data"),
         application.canary(f"{operation} stackscript_data, a password"),
     )
-    script = {"stackscript_id": 1, "stackscript_data": {"word": words[0], "db_password": words[1]}}
+    script = {"stackscript_id": 1000, "stackscript_data": {"word": words[0], "db_password": words[1]}}
     sent = {"image": "compute/debian11", "root_pass": password, **script, **body}
     made = application.send(client, path, sent, password, *words)
     settle(application)

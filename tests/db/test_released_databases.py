@@ -85,6 +85,25 @@ def test_a_server_goes_on_with_the_database_of_a_release(version: str, released:
         cloud.close()
 
 
+def test_scripts_of_accounts_keep_their_ids_beside_those_of_the_catalogue(released: Released) -> None:
+    database = released("0.1.0")
+    opened = database.opened()
+    with opened.write() as db:
+        kept, *_, last = (row[0] for row in db.raw("SELECT id FROM stackscript ORDER BY id").fetchall())
+        db.raw(f"INSERT INTO stackscript_deployment_count VALUES ({kept}, 3, 7, 2)")
+        db.raw(f"DELETE FROM stackscript WHERE id = {last}")
+    opened.close()
+    cloud = database.cloud()
+    try:
+        shown = cloud.client(None).get("/v4/compute/stackscripts").json()["data"]
+        assert [(shown[0][name]) for name in ("id", "deployments_total", "deployments_active")] == [kept, 7, 2]
+        built_in = [script["id"] for script in shown if script["username"] == "compute"]
+        assert built_in == [last + number for number in range(1, len(built_in) + 1)]  # no id is used again
+        assert built_in
+    finally:
+        cloud.close()
+
+
 def refusal(released: ReleasedDatabase, *changes: str) -> str:
     """What ``crofter migrate`` says of a database after these changes, which it leaves as they are."""
     database = released.opened()

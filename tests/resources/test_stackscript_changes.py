@@ -32,10 +32,11 @@ def actions(client: Client) -> list[str]:
 
 
 def ids(client: Client, **wanted: Any) -> list[int]:
+    """Return the ids of scripts of accounts, without those of the catalogue."""
     headers = {"X-Filter": json.dumps(wanted)} if wanted else {}
     answer = client.get(PATH, headers=headers)
     assert answer.status_code == 200, answer.text
-    return [script["id"] for script in answer.json()["data"]]
+    return [script["id"] for script in answer.json()["data"] if script["username"] != "compute"]
 
 
 @pytest.mark.both
@@ -51,7 +52,7 @@ def test_a_script_is_made_and_shown_with_what_it_asks_for(alice: Client) -> None
         {"label": "A color", "name": "color", "example": "", "oneOf": "red,green", "default": "red"},
     ]
     assert alice.get(f"{PATH}/{script['id']}").json() == script
-    assert alice.get(PATH).json()["data"] == [script]
+    assert alice.get(PATH).json()["data"][-1] == script
     assert actions(alice) == ["stackscript_create"]
     event = alice.get("/v4/account/events").json()["data"][0]
     assert event["status"] == "notification"

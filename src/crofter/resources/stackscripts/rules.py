@@ -26,13 +26,14 @@ MOST_SCRIPTS = 1000
 """Maximum number of scripts of an account."""
 TOO_MANY = f"An account can have at most {MOST_SCRIPTS} StackScripts."
 ONE_WAY = "A public StackScript cannot be made private"
+RESERVED = "A StackScript of this username cannot be public"
 PUBLIC_STAYS = "A public StackScript cannot be deleted."
 UNSUPPORTED = "The requested distribution is not supported by this stackscript."
 
 
 def complaints(ctx: Context, stackscript_id: int, data: Mapping[str, Any], image: Image | None) -> Iterator[Reason]:
     """Return the problems of deploying a script; a missing image is reported by the caller."""
-    script = store.find(ctx, stackscript_id)
+    script = store.offered(ctx, stackscript_id)
     if script is None:
         yield Reason("stackscript_id is an invalid stackscript", "stackscript_id")
         return
@@ -105,6 +106,7 @@ def must_be_readable(ctx: Context, script: StackScript) -> None:
 
 def create(ctx: Context, body: StackScriptCreate) -> StackScriptView:
     fields, wrong = _read(body.script)
+    wrong += _about_publishing(ctx.actor.username, public=body.is_public)
     _refuse([*_about_images(ctx, body.images), *wrong])
     if store.count(ctx) >= MOST_SCRIPTS:
         raise Invalid(TOO_MANY)
@@ -130,6 +132,7 @@ def update(ctx: Context, script: StackScript, body: StackScriptUpdate) -> StackS
     publicized = values.get("is_public", script.is_public) and not script.is_public
     if script.is_public and values.get("is_public") is False:
         wrong.append(Reason(ONE_WAY, "is_public"))
+    wrong += _about_publishing(script.username, public=publicized)
     _refuse(wrong)
     changed = store.change(ctx, script.id, values)
     record(ctx, "stackscript_update", store.entity(changed))
@@ -165,6 +168,12 @@ def _about_images(ctx: Context, listed: Sequence[str]) -> Iterator[Reason]:
         if slug != store.ANY_IMAGE and (image is None or not image.is_public):
             yield Reason("images is not valid", "images")
             return
+
+
+def _about_publishing(username: str, *, public: bool) -> Iterator[Reason]:
+    """Refuse a public script that would pass for one of the catalogue."""
+    if public and username.lower() == store.MAKER:
+        yield Reason(RESERVED, "is_public")
 
 
 def _refuse(wrong: Iterable[Reason]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter.resources.stackscripts.udf import UserDefinedField
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, Words
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, Words, word
 
 ScriptLabel = Annotated[str, Meta(min_length=3, max_length=128, description="Name of the script.", examples=["Setup"])]
 Description = Annotated[str, Meta(max_length=65000, description="What the script does.")]
@@ -30,6 +30,8 @@ Script = Annotated[
         extra_json_schema={"pattern": r"^#!(.|[\r\n])*$"},
     ),
 ]
+AUTHOR = word("", where='"user_gravatar_id":""', whole=True)
+"""Only scripts of the catalogue have no gravatar. In the view it follows the username, as `where` needs it."""
 Public = Annotated[bool, Meta(description="Whether everybody may see and deploy it. There is no way back.")]
 
 
@@ -49,8 +51,10 @@ class StackScriptView(View):
     script: Script
     updated: Filtered[Moment]
     user_defined_fields: Annotated[list[UserDefinedField], Meta(description="What it asks of who deploys it.")]
-    user_gravatar_id: Annotated[str, Meta(description="MD5 of the author's email address, for Gravatar.")]
-    username: Filtered[Annotated[str, Meta(description="Who wrote it.", examples=["alice"])]]
+    username: Filtered[Annotated[str, AUTHOR, Meta(description="Author; `compute` for the scripts of the server.")]]
+    user_gravatar_id: Annotated[
+        str, Meta(description="MD5 of the author's email address, for Gravatar; empty for the scripts of the server.")
+    ]
 
 
 class StackScriptCreate(Body):

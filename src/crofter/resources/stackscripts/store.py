@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from crofter.catalogue import Offered
 from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Query, Row, identity, owned, query, table
+from crofter.db import Flag, Id, Json, Moment, Query, identity, query, table
 from crofter.db.collections import Collection
 from crofter.db.sql import (
     Column,
@@ -32,13 +33,18 @@ from crofter.resources.users.store import is_granted
 
 KIND = "stackscript"
 ANY_IMAGE = "any/all"
+MAKER = "compute"
+"""Username of the scripts that the catalogue file has."""
 SLOTS = 16
 """Rows in which the deployments of one script are counted."""
 
 stackscript = table(
     "stackscript",
     identity(),
-    owned(),
+    # Null for a script of the catalogue. That one has a slug, and a position while the catalogue file lists it.
+    Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE")),
+    Column("slug", Text, unique=True),
+    Column("position", Integer, unique=True),
     # Author. The name stays when the user is deleted.
     Column("user_id", Id, ForeignKey("account_user.id", ondelete="SET NULL"), index=True),
     Column("username", Text, nullable=False),
@@ -69,9 +75,9 @@ deployment_count = table(
 )
 
 
-class StackScript(Row):
+class StackScript(Offered):
     id: int
-    account_id: int
+    account_id: int | None
     username: str
     gravatar_id: str
     label: str
@@ -85,6 +91,10 @@ class StackScript(Row):
     updated: str
     total: int
     active: int
+
+    @property
+    def offered(self) -> bool:
+        return self.account_id is not None or self.position is not None
 
     def runs_on(self, image: str) -> bool:
         return ANY_IMAGE in self.images or image in self.images
@@ -102,7 +112,10 @@ _SHOWN = select(
     _sum(deployment_count.c.active).label("active"),
 )
 _OWN = stackscript.c.account_id == bindparam("account_id")
+_MINE: ColumnElement[bool] = func.coalesce(_OWN, false())
+"""`_OWN`, with false instead of null for a script of the catalogue."""
 _PUBLIC = stackscript.c.is_public.is_(True)
+_OFFERED = and_(_PUBLIC, or_(stackscript.c.slug.is_(None), stackscript.c.position.is_not(None)))
 _GRANTED = is_granted(KIND, stackscript.c.id)
 
 
@@ -118,9 +131,9 @@ def _collection(statement: Select[Any], mine: ColumnElement[bool]) -> Collection
     )
 
 
-PUBLIC = _collection(_SHOWN.where(_PUBLIC), false())
-ALL = _collection(_SHOWN.where(or_(_OWN, _PUBLIC)), _OWN)
-GRANTED = _collection(_SHOWN.where(or_(and_(_OWN, _GRANTED), _PUBLIC)), _OWN)
+PUBLIC = _collection(_SHOWN.where(_OFFERED), false())
+ALL = _collection(_SHOWN.where(or_(_OWN, _OFFERED)), _MINE)
+GRANTED = _collection(_SHOWN.where(or_(and_(_OWN, _GRANTED), _OFFERED)), _MINE)
 
 _FIND: Query[StackScript] = query(
     _SHOWN.where(stackscript.c.id == bindparam("id"), or_(_OWN, _PUBLIC)),
@@ -140,12 +153,18 @@ _ADD = query(
 
 
 def find(ctx: Context, stackscript_id: int) -> StackScript | None:
-    """The script, if it is public or of the caller's account."""
+    """Return a script that is public, still offered or not, or of the caller's account; else None."""
     return ctx.db.maybe(_FIND, id=stackscript_id, account_id=ctx.caller.account_id if ctx.caller else 0)
 
 
-def one(ctx: Context, stackscript_id: int) -> StackScript:
+def offered(ctx: Context, stackscript_id: int) -> StackScript | None:
+    """Return a script that may be viewed and deployed, or None. A script that left the catalogue is not offered."""
     script = find(ctx, stackscript_id)
+    return script if script is not None and script.offered else None
+
+
+def one(ctx: Context, stackscript_id: int) -> StackScript:
+    script = offered(ctx, stackscript_id)
     if script is None:
         raise NotFound
     return script
