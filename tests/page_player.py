@@ -27,6 +27,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tools import node
 from tools.ports import free_ports
 
 from crofter import cli
@@ -295,7 +296,7 @@ def playing(folder: Path, listed: list[Block]) -> Iterator[Player]:
     (folder / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
     (folder / "Makefile").write_text("serve:\n\t@crofter serve\n")  # the last command of the project's own
     more = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / ".config"), "NO_PROXY": "*", "LC_ALL": "C.UTF-8"}
-    more["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    more["PATH"] = f"{Path(sys.executable).parent}:{node.environment()['PATH']}"
     with ExitStack() as exits:
         if serves(listed):
             port = str(free_ports())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+from tools import node
 
 from tests import page_player
 from tests.page_player import Block, blocks
@@ -22,6 +24,10 @@ ELSEWHERE = {
 }
 """Pages that are played by a test of their own, or written by a program, and by which."""
 PLAYED = [page for page, listed in LISTED.items() if listed and page not in ELSEWHERE]
+NODE = pytest.mark.skipif(
+    shutil.which("node", path=node.environment()["PATH"]) is None, reason="there is no Node here (make node)"
+)
+MARKS = {"docs/guides/javascript.md": NODE}
 NOT_RUN = {
     "installs the whole project or runs its tests": 5,
     "needs a container engine": 2,
@@ -51,7 +57,7 @@ def play(folder: Path, listed: list[Block]) -> list[Block]:
     return [block for block in listed if block not in player.run and block.reason is None]
 
 
-@pytest.mark.parametrize("page", PLAYED)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=MARKS.get(page, ())) for page in PLAYED])
 def test_every_block_of_the_page_runs(tmp_path: Path, page: str) -> None:
     assert play(tmp_path, LISTED[page]) == []
 

