@@ -147,7 +147,7 @@ class Shell:
         self._number += 1
         file, end = self._folder / f".block-{self._number}", f"--end-{self._number}--"
         file.write_text(code, encoding="utf-8")
-        self._type(f'failed=; source {file.name} </dev/null; echo; echo {end} $? "$failed"')
+        self._type(f'failed=; source {file.name} </dev/null; ended=$?; echo; echo {end} $ended "$failed"')
         lines: list[str] = []
         assert self._process.stdout is not None
         watchdog = threading.Timer(2 * PATIENCE, os.killpg, (self._process.pid, signal.SIGKILL))

@@ -59,6 +59,7 @@ ALIVE = {
     "maintenance cancel": "1",
     "addresses add": "eu-west 203.0.113.0/24",
     "addresses list": "",
+    "addresses whose": "{address}",
     "addresses remove": "203.0.113.0/24",
     "hosts certificate": "node1.example --to {folder}/node1",
     "hosts list": "",
@@ -119,7 +120,9 @@ def scene(cloud: Cloud, folder: Path) -> dict[str, Any]:
         db.update(user, {"username": "alice"}, tfa_enabled=True)
         db.insert(payment, account_id=2, date="2020-01-01T00:00:00", amount=10_000_000, reference="x")
         queued = db.value(_QUEUED)
-    return {"alice": account["euuid"], "instance": instance, "folder": folder, "operation": queued}
+    (address,) = alice.get(f"/v4/compute/instances/{instance}").json()["ipv4"]
+    names = {"alice": account["euuid"], "instance": instance, "address": address}
+    return {**names, "folder": folder, "operation": queued}
 
 
 def test_no_command_is_forgotten_here() -> None:

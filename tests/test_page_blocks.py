@@ -86,6 +86,7 @@ PLANTED = {
     "```sh\nfalse\n```\n": "false",
     "```sh\nfalse\ntrue\n```\n": "1 false",
     "<!-- exit 3 -->\n\n```sh\n(exit 4)\n```\n": "exit 4",
+    "<!-- exit 3 -->\n\n```sh\ntrue\n```\n": "true",
     '```sh\necho \'{"a": 1}\'\n```\n\n```json\n{"b": 1}\n```\n': "b is missing",
     "```sh\necho one\n```\n\n```text\ntwo\n```\n": "printed was",
     "```text\nalone\n```\n": "nothing was run",
@@ -104,6 +105,7 @@ def test_a_planted_block_is_refused(tmp_path: Path, page: str) -> None:
 def test_a_planted_page_is_played(tmp_path: Path) -> None:
     page = (
         "<!-- file a.txt -->\n\n```text\nhello 127.0.0.1:8420\n```\n\n```sh\nA=$(cat a.txt)\n```\n\n"
+        "<!-- exit 3 -->\n\n```sh\n(exit 3)\n```\n"
         '```sh\nfor i in 1 2; do\n  echo "$A" 2.5 2026-11-16T07:10:49\ndone\n```\n\n'
         "```text\nhello …  3.75 2026-11-17T07:10:50\nhello … 1.0 2026-11-16T07:10:49\n```\n"
     )

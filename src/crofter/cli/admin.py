@@ -165,6 +165,10 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         "take a network away of which no address is in use",
         (("name", {"metavar": "NETWORK"}),),
     ),
+    "addresses whose": (
+        "show the account and the machine that have an address now",
+        (("name", {"metavar": "ADDRESS", "help": "IPv4, or IPv6; an address of a routed range too"}),),
+    ),
     "images import": (
         "take in an image of the catalogue for real machines",
         (

@@ -31,6 +31,7 @@ MODULES = {
     "accounts resume": "suspending",
     "accounts suspend": "suspending",
     "addresses": "addresses",
+    "addresses whose": "address_holders",
     "audit": "auditing",
     "backup": "backups",
     "clock": "service_clock",
