@@ -17,7 +17,7 @@ from tools import coverage, generated
 from crofter.context import Context
 from crofter.db.collections import filterable
 from crofter.edge import bodies, openapi
-from crofter.edge.endpoint import Endpoint
+from crofter.edge.endpoint import Endpoint, NoEvents
 from crofter.edge.endpoint import endpoint as declare
 from crofter.errors import Invalid
 from crofter.registry import ENDPOINTS
@@ -41,7 +41,9 @@ class PlantedBody(Body):
     code: typing.Annotated[str, msgspec.Meta(pattern="^[0-9]{6}$")]
 
 
-@declare("POST /v4/planted", scope="account:read_write", grant="any")
+@declare(
+    "POST /v4/planted", scope="account:read_write", grant="any", events=NoEvents("a planted endpoint changes nothing")
+)
 def planted(ctx: Context, body: PlantedBody) -> PlantedView:
     """be planted, without a capital and a full stop"""
     raise NotImplementedError
@@ -71,6 +73,17 @@ def badly_described(endpoints: Sequence[Endpoint]) -> list[str]:
 def test_every_endpoint_is_described_in_a_sentence() -> None:
     assert badly_described([PLANTED]) == ["planted"]
     assert badly_described(ENDPOINTS) == []
+
+
+def test_a_write_declares_its_events_or_why_it_leaves_none() -> None:
+    def plant(ctx: Context) -> None:
+        """Plant an endpoint."""
+
+    for undeclared in ((), NoEvents("")):
+        with pytest.raises(TypeError, match="a write declares its events"):
+            declare("POST /v4/planted", scope="*", grant="any", events=undeclared)(plant)
+    without = [endpoint for endpoint in ENDPOINTS if endpoint.writes and not endpoint.events]
+    assert [endpoint.name for endpoint in without if len(getattr(endpoint.events, "reason", "").split()) < 4] == []
 
 
 def test_an_endpoint_that_does_not_say_who_may_use_it_does_not_start() -> None:

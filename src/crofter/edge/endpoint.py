@@ -64,6 +64,18 @@ class QueryParameter(Struct, frozen=True):
     """The numbers that it takes: of 18 characters, unless its type says less."""
 
 
+class NoEvents(tuple[str, ...]):
+    """Declaration that a write leaves no events, with the reason."""
+
+    reason: str
+
+    def __new__(cls, reason: str) -> NoEvents:
+        """Return an empty tuple of actions that carries the reason."""
+        declared = super().__new__(cls)
+        declared.reason = reason
+        return declared
+
+
 class Options(Struct, kw_only=True, eq=False):
     """Options of ``@endpoint``."""
 
@@ -82,7 +94,7 @@ class Options(Struct, kw_only=True, eq=False):
     waits: bool = False
     """True if ``?wait=`` delays the response until the list has items."""
     events: tuple[str, ...] = ()
-    """The actions that it may leave in the event log."""
+    """Actions of the events that a write may leave. A write without events declares ``NoEvents`` with the reason."""
     accepts: tuple[str, ...] = ()
     """The content types of an Upload."""
     replies: tuple[str, ...] = ()
@@ -154,6 +166,8 @@ class Endpoint(Options, eq=False, dict=True):
         for scope in self.scopes:
             if scope.partition(":")[2] not in (READ, WRITE):
                 raise TypeError(f"{where}: {scope!r} is not a scope")
+        if self.writes and not self.events and not getattr(self.events, "reason", ""):
+            raise TypeError(f"{where}: a write declares its events, or NoEvents with a reason")
         if self.weight < 1:
             raise TypeError(f"{where}: every request counts, so a weight is 1 or more")
         kind, _, level = self.grant.partition(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Header, Lookup, endpoint
+from crofter.edge.endpoint import Header, Lookup, NoEvents, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.billing import cost_forecast, documents, listings, paypal, promotions, rules, store
 from crofter.resources.billing.listings import Invoice, Payment
@@ -130,7 +130,10 @@ def view_payment_method(ctx: Context, method: TheMethod) -> PaymentMethodView:
 
 
 @endpoint(
-    "DELETE /v4/account/payment-methods/{payment_method_id}", scope="account:read_write", grant="account:read_write"
+    "DELETE /v4/account/payment-methods/{payment_method_id}",
+    scope="account:read_write",
+    grant="account:read_write",
+    events=NoEvents("the interface has no action for the removal of a payment method"),
 )
 def delete_payment_method(ctx: Context, method: TheMethod) -> None:
     """Forget a payment method that is not the default one."""
@@ -141,6 +144,7 @@ def delete_payment_method(ctx: Context, method: TheMethod) -> None:
     "POST /v4/account/payment-methods/{payment_method_id}/make-default",
     scope="account:read_write",
     grant="account:read_write",
+    events=NoEvents("the interface has no action for the choice of a payment method"),
 )
 def make_payment_method_default(ctx: Context, method: TheMethod) -> None:
     """Make a payment method the default."""
@@ -178,6 +182,7 @@ def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
     scope="account:read_write",
     grant="account:read_only",
     deprecated="POST /v4/account/payments",
+    events=NoEvents("the execution of the staged payment leaves the event"),
 )
 def stage_paypal_payment(ctx: Context, body: PayPalCreate) -> TwoPhaseWrite[PayPalView]:
     """Prepare a payment through PayPal, for its payer to approve there."""

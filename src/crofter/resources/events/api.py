@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter.context import Context
-from crofter.edge.endpoint import Header, Lookup, endpoint
+from crofter.edge.endpoint import Header, Lookup, NoEvents, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.events import rules, store
 from crofter.resources.events.shapes import EventView
@@ -45,13 +45,23 @@ def view_event(ctx: Context, event: TheEvent) -> EventView:
     return rules.views(ctx, [event])[0]
 
 
-@endpoint("POST /v4/account/events/{event_id}/read", scope="events:read_only", grant="any")
+@endpoint(
+    "POST /v4/account/events/{event_id}/read",
+    scope="events:read_only",
+    grant="any",
+    events=NoEvents("reading an event is no event"),
+)
 def read_event(ctx: Context, event: TheEvent) -> None:
     """Mark an event as read."""
     store.mark_read(ctx, event.id)
 
 
-@endpoint("POST /v4/account/events/{event_id}/seen", scope="events:read_only", grant="any")
+@endpoint(
+    "POST /v4/account/events/{event_id}/seen",
+    scope="events:read_only",
+    grant="any",
+    events=NoEvents("reading events is no event"),
+)
 def see_events(ctx: Context, event: TheEvent) -> None:
     """Mark all events up to and including this one as seen."""
     store.mark_seen(ctx, event.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Lookup, endpoint
+from crofter.edge.endpoint import Lookup, NoEvents, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.api import Member
 from crofter.resources.managed.compute_settings import store
@@ -27,7 +27,12 @@ def view_managed_compute_settings(ctx: Context, setting: TheSetting) -> ComputeS
     return setting.view()
 
 
-@endpoint("PUT /v4/managed/compute-settings/{compute_id}", scope="account:read_write", grant="unrestricted")
+@endpoint(
+    "PUT /v4/managed/compute-settings/{compute_id}",
+    scope="account:read_write",
+    grant="unrestricted",
+    events=NoEvents("the interface has no action for these settings"),
+)
 def update_managed_compute_settings(
     ctx: Context, setting: TheSetting, body: ComputeSettingsUpdate
 ) -> ComputeSettingsView:

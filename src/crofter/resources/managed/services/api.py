@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Lookup, endpoint
+from crofter.edge.endpoint import Lookup, NoEvents, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.api import Member
 from crofter.resources.managed.services import rules, store
@@ -38,7 +38,12 @@ def view_managed_service(ctx: Context, service: TheService) -> ServiceView:
     return rules.view(ctx, service)
 
 
-@endpoint("PUT /v4/managed/services/{service_id}", scope="account:read_write", grant="unrestricted")
+@endpoint(
+    "PUT /v4/managed/services/{service_id}",
+    scope="account:read_write",
+    grant="unrestricted",
+    events=NoEvents("the interface has no action for changes of a service"),
+)
 def update_managed_service(ctx: Context, service: TheService, body: ServiceUpdate) -> ServiceView:
     """Change what is monitored, or how."""
     return rules.update(ctx, service, body)
@@ -55,7 +60,12 @@ def delete_managed_service(ctx: Context, service: TheService) -> None:
     rules.delete(ctx, service)
 
 
-@endpoint("POST /v4/managed/services/{service_id}/enable", scope="account:read_write", grant="unrestricted")
+@endpoint(
+    "POST /v4/managed/services/{service_id}/enable",
+    scope="account:read_write",
+    grant="unrestricted",
+    events=NoEvents("the interface has no action for the start of monitoring"),
+)
 def enable_managed_service(ctx: Context, service: TheService) -> ServiceView:
     """Go on monitoring."""
     return rules.enable(ctx, service)

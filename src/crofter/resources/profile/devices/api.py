@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Lookup, endpoint
+from crofter.edge.endpoint import Lookup, NoEvents, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.profile.devices import store
 from crofter.resources.profile.devices.store import TrustedDeviceView
@@ -26,7 +26,12 @@ def view_device(ctx: Context, device: TheDevice) -> TrustedDeviceView:
     return store.view(device)
 
 
-@endpoint("DELETE /v4/profile/devices/{device_id}", scope="account:read_write", grant="any")
+@endpoint(
+    "DELETE /v4/profile/devices/{device_id}",
+    scope="account:read_write",
+    grant="any",
+    events=NoEvents("the interface has no action for browsers"),
+)
 def delete_device(ctx: Context, device: TheDevice) -> None:
     """Trust a browser no longer."""
     store.delete(ctx, device.id)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from crofter.context import Context
-from crofter.edge.endpoint import endpoint
+from crofter.edge.endpoint import NoEvents, endpoint
 from crofter.edge.json_reader import read_object
 from crofter.resources.profile.preferences import store
 from crofter.results import Upload
@@ -39,6 +39,7 @@ def view_preferences(ctx: Context) -> dict[str, Any]:
     grant="any",
     accepts=("application/json",),
     max_body=MAX_SIZE,
+    events=NoEvents("the interface has no action for preferences"),
 )
 def update_preferences(ctx: Context, body: Document) -> dict[str, Any]:
     """Replace the preferences that this client has stored."""

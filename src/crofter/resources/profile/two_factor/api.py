@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import endpoint
+from crofter.edge.endpoint import NoEvents, endpoint
 from crofter.resources.profile.two_factor import store
 from crofter.resources.profile.two_factor.store import TwoFactorConfirm, TwoFactorScratchView, TwoFactorSecretView
 
 
-@endpoint("POST /v4/profile/tfa-enable", scope="account:read_write", grant="any")
+@endpoint(
+    "POST /v4/profile/tfa-enable",
+    scope="account:read_write",
+    grant="any",
+    events=NoEvents("the confirmation of the secret leaves the event"),
+)
 def begin_two_factor(ctx: Context) -> TwoFactorSecretView:
     """Make a secret for an authenticator app; it counts once a code of it is confirmed."""
     return store.begin(ctx)
