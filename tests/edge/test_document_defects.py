@@ -10,36 +10,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from crofter.dialect.described import described
-from crofter.dialect.file import load
 from crofter.edge import openapi
 from crofter.edge.openapi.schemas import tidy
-from crofter.registry import ENDPOINTS
-from tests.document import DOCUMENT
+from tests.document import DOCUMENT, text_in_a_dialect
 from tests.edge.test_openapi import schemas_in
 
 Document = dict[str, Any]
 PLAN = "#/components/schemas/PlanView"
-DIALECT = """
-[words]
-compute = "wug"
-
-[[answers]]
-path = "/v4/*"
-method = "GET"
-field = "data[].extra"
-add = 0
-
-[[answers]]
-path = "/v4/compute/instances/{computeId}"
-field = "placement"
-add = { id = 7 }
-
-[[answers]]
-path = "/v4/account/payment-methods/*"
-field = "extra"
-add = 0
-"""
 
 
 def null_types(document: Document) -> list[str]:
@@ -111,11 +88,7 @@ DEFECTS: dict[Callable[[Document], list[str]], Any] = {
 def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Document:
     if request.param == "plain":
         return DOCUMENT
-    file = tmp_path_factory.mktemp("defects") / "dialect.toml"
-    file.write_text(DIALECT)
-    dialect = load(str(file), ENDPOINTS)
-    assert dialect.words is not None
-    made: Document = json.loads(described(dialect.words.outward(openapi.render(ENDPOINTS)), dialect))
+    made: Document = json.loads(text_in_a_dialect(tmp_path_factory.mktemp("defects")))
     return made
 
 
