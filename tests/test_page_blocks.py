@@ -32,7 +32,7 @@ NOT_RUN = {
     "installs the whole project or runs its tests": 5,
     "needs a container engine": 2,
     "needs a program that the tests do not install": 1,
-    "needs root, other hosts or a network of one's own": 15,
+    "needs root, other hosts or a network of one's own": 20,
     "output of a command that needs a server of another state": 1,
 }
 """How many blocks of a reason there are, over all pages. A larger number needs a better reason."""

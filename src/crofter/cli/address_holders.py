@@ -11,7 +11,7 @@ import msgspec
 from crofter.cli.operators import Arguments, Rows, plain
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
-from crofter.db.sql import bindparam, func, or_, select
+from crofter.db.sql import Text, bindparam, cast, func, null, or_, select
 from crofter.errors import NotFound
 from crofter.resources.account.store import account
 from crofter.resources.instances.ips import ranges
@@ -64,11 +64,11 @@ _BY_SHARE = query(
     Holder,
 )
 _BALANCERS = query(
-    select(*_ACCOUNT, nodebalancer.c.id, nodebalancer.c.label, nodebalancer.c.region)
+    select(*_ACCOUNT, nodebalancer.c.id, nodebalancer.c.label, nodebalancer.c.region, cast(null(), Text))
     .join_from(nodebalancer, account, account.c.id == nodebalancer.c.account_id)
     .join(user, user.c.id == _FIRST, isouter=True)
     .where(or_(nodebalancer.c.ipv4 == bindparam("address"), nodebalancer.c.ipv6 == bindparam("address"))),
-    lambda *values: Holder(*values, None),
+    Holder,
 )
 
 
