@@ -64,7 +64,9 @@ _BY_SHARE = query(
     Holder,
 )
 _BALANCERS = query(
-    select(*_ACCOUNT, nodebalancer.c.id, nodebalancer.c.label, nodebalancer.c.region, cast(null(), Text))
+    select(
+        *_ACCOUNT, nodebalancer.c.id, nodebalancer.c.label, nodebalancer.c.region, cast(null(), Text).label("status")
+    )
     .join_from(nodebalancer, account, account.c.id == nodebalancer.c.account_id)
     .join(user, user.c.id == _FIRST, isouter=True)
     .where(or_(nodebalancer.c.ipv4 == bindparam("address"), nodebalancer.c.ipv6 == bindparam("address"))),
