@@ -32,7 +32,9 @@ BYTECODE = str(Path(tempfile.gettempdir()) / "crofter-tests-bytecode")
 def environment(**more: str) -> dict[str, str]:
     """Ours, without what would change the settings or slow the start."""
     left = {name: value for name, value in os.environ.items() if not name.startswith("CROFTER_")}
-    left.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Of a make around the tests: another one would print its level.
+    for name in ("PYTHONDONTWRITEBYTECODE", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+        left.pop(name, None)
     return {**left, "PYTHONPYCACHEPREFIX": BYTECODE, **more}
 
 

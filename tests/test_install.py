@@ -82,7 +82,8 @@ def test_the_wheel_brings_the_command_the_plugin_and_the_licence(wheel: Path) ->
     assert "crofter = crofter.cli:main" in points
     assert "[pytest11]\ncrofter = crofter.pytest_plugin" in points
     assert re.findall(r"Provides-Extra: (\w+)", about) == ["libvirt", "pdf", "postgres"]
-    assert wheel.stat().st_size < 2_000_000
+    # 1.25 MB of code and 0.8 MB of the console; packages or source maps of the console would be a multiple.
+    assert wheel.stat().st_size < 2_100_000
 
 
 def test_the_page_builds_the_wheel(wheel: Path, tmp_path: Path) -> None:

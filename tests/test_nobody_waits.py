@@ -166,9 +166,9 @@ def test_no_write_goes_through_the_whole_account(monkeypatch: pytest.MonkeyPatch
 def test_a_write_that_does_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     idle = states.must_be_idle
 
-    def careful(ctx: Context, row: Any, *accepts: Any) -> None:
+    def careful(ctx: Context, row: Any, *accepts: Any, **options: Any) -> None:
         assert len(COMPUTE.labelled(ctx)) > 1
-        idle(ctx, row, *accepts)
+        idle(ctx, row, *accepts, **options)
 
     monkeypatch.setattr(states, "must_be_idle", careful)
     assert "boot_instance" in _grew(monkeypatch)

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from crofter.db import sqlite
-from crofter.errors import Unavailable
+from crofter.errors import NoSpace, Unavailable
 from tests.cloud import ADMIN, Cloud
 from tests.databases import PostgresServer
 from tests.db.test_transactions import limit_pages
@@ -39,10 +39,13 @@ def labels(client: httpx2.Client) -> set[str]:
     return seen
 
 
-def refused_politely(answer: httpx2.Response) -> bool:
+BUSY = "The service is busy. Please try again."
+
+
+def refused_politely(answer: httpx2.Response, reason: str = BUSY) -> bool:
     return (
         answer.status_code == 503
-        and answer.json() == {"errors": [{"reason": "The service is busy. Please try again."}]}
+        and answer.json() == {"errors": [{"reason": reason}]}
         and int(answer.headers["retry-after"]) >= 1
     )
 
@@ -63,7 +66,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers(own_cloud: Cloud) 
     acknowledged |= {name for name, answer in answers.items() if answer.status_code == 200}
     refused = [answer for answer in answers.values() if answer.status_code != 200]
     assert refused  # the disk did fill up
-    assert all(map(refused_politely, refused))
+    assert all(refused_politely(answer, NoSpace.default) for answer in refused)
     assert own_cloud.admin.get("/v4/regions").status_code == 200
     assert labels(own_cloud.admin) == acknowledged
     limit_pages(database, 100_000)
