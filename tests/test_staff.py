@@ -143,7 +143,8 @@ WRONG = {
     "addresses add eu-west 203.0.113.7/24": "203.0.113.7/24 is no IPv4 network like 203.0.113.0/24: "
     "203.0.113.7/24 has host bits set",
     "addresses add eu-west 10.0.0.0/8": "10.0.0.0/8 is too large: at most /16, and several of them if need be",
-    "addresses add eu-west 203.0.113.0/32": "203.0.113.0/32 has no address that could be given out beside its gateway 203.0.113.0",
+    "addresses add eu-west 203.0.113.0/32": "203.0.113.0/32 has no address that could be given out "
+    "beside its gateway 203.0.113.0",
     "addresses add us-east 203.0.113.0/24": "built-in addresses of us-east are in use (1): add networks first",
     "addresses remove 203.0.113.0/24": "203.0.113.0/24 is no network of any region",
 }
