@@ -193,9 +193,11 @@ def test_a_region_has_its_own_ipv6_prefix(named_cloud: Cloud, alice: Client) -> 
         assert address in hypervisor_client.network_of(ctx, instances.get_unscoped(ctx, here["id"])).addresses
 
 
-def test_ranges_of_a_region_are_of_its_prefix_until_none_is_left(
+@pytest.mark.both
+def test_ranges_of_a_region_are_of_its_prefix_and_rest_for_a_day(
     named_cloud: Cloud, alice: Client, mallory: Client
 ) -> None:
+    named_cloud.freeze()
     here = create(alice, region="eu-west")["id"]
     body = {"compute_id": here, "prefix_length": 64}
     made = alice.post("/v4/networking/ipv6/ranges", json=body).json()
@@ -205,7 +207,17 @@ def test_ranges_of_a_region_are_of_its_prefix_until_none_is_left(
     assert mallory.get(url).status_code == 404
     other = {"compute_id": create(mallory, region="eu-west")["id"], "prefix_length": 64}
     refused(mallory.post("/v4/networking/ipv6/ranges", json=other), "No ranges are left in this region.")
-    assert alice.delete(url).status_code == 200
+    for _ in range(2):
+        assert alice.delete(url).status_code == 200
+        for client, wanted in ((mallory, other), (alice, body)):
+            answer = client.post("/v4/networking/ipv6/ranges", json=wanted)
+            refused(answer, "No ranges are left in this region.")
+        named_cloud.advance(24 * 3600 + 1)
+        assert alice.post("/v4/networking/ipv6/ranges", json=body).json()["range"] == made["range"]
+    assert alice.delete(f"{URL}/{here}").status_code == 200
+    named_cloud.settle()
+    refused(mallory.post("/v4/networking/ipv6/ranges", json=other), "No ranges are left in this region.")
+    named_cloud.advance(24 * 3600 + 1)
     assert mallory.post("/v4/networking/ipv6/ranges", json=other).json()["range"] == made["range"]
     far = {"compute_id": create(alice, region="us-east")["id"], "prefix_length": 64}
     assert alice.post("/v4/networking/ipv6/ranges", json=far).json()["range"].startswith("2001:db8:")
@@ -230,11 +242,23 @@ def test_names_of_addresses_are_in_the_domain_of_the_operator(alice: Client) -> 
             {"regions": {"eu-west": {"ipv6": "2a01:4f8::/40"}, "us-east": {"ipv6": "2a01:4f8:1::/48"}}},
             "ipv6 of region us-east overlaps with that of eu-west",
         ),
+        *(
+            (
+                {"mode": "production", "regions": {"eu-west": {"ipv6": prefix}}},
+                r"ipv6 of region eu-west overlaps with 2001:db8::/32, the addresses of regions without a prefix",
+            )
+            for prefix in ("2001:db8:7::/48", "2001:d00::/24")
+        ),
     ],
 )
 def test_settings_of_addresses_that_cannot_be_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         load(settings, {})
+
+
+def test_a_region_of_a_sandbox_may_have_a_documentation_prefix() -> None:
+    settings = load({"regions": {"eu-west": {"ipv6": "2001:db8:7::/48"}}}, {})
+    assert (settings.mode, settings.ipv6_prefix("eu-west")) == ("sandbox", "2001:db8:7::/48")
 
 
 def _meanwhile(database: Database, first: Callable[[Session], object], then: Callable[[Session], object]) -> list[str]:

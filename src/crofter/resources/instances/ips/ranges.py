@@ -9,7 +9,8 @@ from crofter.context import Context
 from crofter.db import Id, Lock, Moment, Row, identity, owned, query, table
 from crofter.db.sql import Column, ForeignKey, Index, Integer, Text, UniqueConstraint, bindparam, select
 from crofter.errors import Invalid, NotFound
-from crofter.resources.instances.ips.store import shared_address
+from crofter.resources.instances.ips.blocks import released_address
+from crofter.resources.instances.ips.store import give_back, shared_address
 
 POOL = 116
 """The prefix of pools, which are not given out any more."""
@@ -19,6 +20,8 @@ _LAST = 0xFFFF << 8
 _NO_RANGES = "No ranges are left in this region."
 SPACE = 56
 """Prefix of the space that each range has."""
+_RESTING = "ipv6 ranges"
+"""Region of all ranges among the released addresses: no region has this id, so no address is drawn from them."""
 
 # A range is named after its row, and no number of a row comes twice. Each has the space of a /56, also where less of
 # it is routed. The first /48 is left to the addresses that instances make for themselves.
@@ -76,7 +79,16 @@ _OF = query(ALL.where(ipv6_range.c.instance_id == bindparam("instance_id")), Ran
 _NUMBERED = query(ALL.where(ipv6_range.c.id == bindparam("id")), Range)
 _MINE_NUMBERED = query(_MINE.where(ipv6_range.c.id == bindparam("id")), Range)
 _PLACED = query(select(placed_range.c.range_id).where(placed_range.c.first == bindparam("first")))
-_TAKEN = query(select(placed_range.c.first))
+# One statement, so that a range whose deletion commits meanwhile is either placed or at rest.
+_UNAVAILABLE = query(
+    select(placed_range.c.first).union_all(
+        select(released_address.c.address).where(
+            released_address.c.region == _RESTING,
+            released_address.c.public.is_(True),
+            released_address.c.free_at > bindparam("now"),
+        )
+    )
+)
 _IN_REGION = query(_MINE.where(ipv6_range.c.region == bindparam("region")), Range)
 
 
@@ -133,12 +145,16 @@ def insert(ctx: Context, instance_id: int, region: str, prefix: int) -> Range:
 
 
 def _free(ctx: Context, own: ipaddress.IPv6Network) -> str:
-    """The first space of the region's prefix that no range has. The very first is for machines themselves."""
+    """Return the first space of the region's prefix that is neither in use nor at rest.
+
+    The very first space is for the machines themselves.
+    """
     ctx.db.lock(Lock.ADDRESS_POOLS)
-    taken = set(ctx.db.column(_TAKEN))
+    unavailable = set(ctx.db.column(_UNAVAILABLE, now=ctx.now))
     for place in range(1, 1 << max(0, SPACE - own.prefixlen)):
         first = str(own[place << 128 - SPACE])
-        if first not in taken:
+        if first not in unavailable:
+            ctx.db.delete(released_address, address=first, region=_RESTING)
             return first
     raise Invalid(_NO_RANGES)
 
@@ -150,5 +166,8 @@ def assign(ctx: Context, row: Range, instance_id: int) -> None:
 
 
 def delete(ctx: Context, row: Range) -> None:
+    """Delete a range. A space of the region's prefix rests before its next use, as IPv4 addresses do."""
     ctx.db.delete(shared_address, address=row.text)
     ctx.db.delete(ipv6_range, id=row.id)
+    if row.first is not None:
+        give_back(ctx, row.first, _RESTING, public=True)
