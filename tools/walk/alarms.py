@@ -145,7 +145,7 @@ class Alarms:
             assert worker.stop() == 0
         self._see("CrofterNoWorker")
         self._see("CrofterDown", lambda: not any(listens(worker.metrics_port) for worker in self._walk.workers))
-        # A finding is repeated for a second, and the metrics may have asked for it just before.
+        # A finding is repeated for a second, and the metrics may have queried it just before.
         ready = until("servers are degraded", self._degraded)
         assert ready.status_code == 200, ready.text
         for number in range(8):
