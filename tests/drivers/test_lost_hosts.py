@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from msgspec.structs import replace
@@ -15,13 +15,16 @@ from crofter.db import meta, query
 from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor import DriverError
 from crofter.drivers.hypervisor.ledger import region_drivers
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import tables
+from crofter.engine import Failed, StepContext
+from crofter.region_settings import RegionSettings
 from crofter.resources.billing.meters import meter
-from crofter.resources.instances import sweeping
+from crofter.resources.instances import delete, sweeping
 from crofter.resources.instances.store import instance
 from tests.drivers.interruptions import interrupting
 from tests.drivers.test_libvirt_operations import FakeHosts
-from tests.sweep import Machine
+from tests.sweep import Machine, instead
 
 from tests.drivers.libvirt_cloud import LibvirtCloud  # isort: skip - once the binding is there
 
@@ -112,6 +115,24 @@ def test_an_instance_of_a_fenced_host_can_be_deleted(machine: Machine) -> None:
     assert machine.owner.get(machine.path).status_code == 404
 
 
+def test_a_failed_deletion_bills_no_machine_of_a_fenced_host(machine: Machine) -> None:
+    def attempt(_: StepContext) -> NoReturn:
+        raise Failed("planted failure")
+
+    def fail_to_delete() -> None:
+        with instead(machine.cloud, "compute_delete", delete.erase, attempt):
+            assert machine.ask("DELETE", machine.path).status_code == 200
+            machine.cloud.settle()
+        latest = machine.owner.get("/v4/account/events").json()["data"][0]
+        assert (latest["action"], latest["status"]) == ("compute_delete", "failed")
+
+    fail_to_delete()
+    assert costs(machine) == ["backup", "compute"], "the deletion had ended its costs"
+    fence(machine)
+    fail_to_delete()
+    assert (seen(machine), costs(machine)) == ("offline", []), "the loss of the host had ended its costs"
+
+
 def test_a_host_is_not_forgotten_while_the_ledger_names_anything_there(machine: Machine) -> None:
     number = fence(machine)
     with pytest.raises(ValueError, match=rf"bk\d+, d\d+, d\d+, d\d+, i-{machine.id}, im\d+; --lost"):
@@ -168,6 +189,33 @@ def test_only_a_host_that_was_declared_dead_is_given_up(machine: Machine) -> Non
     with pytest.raises(ValueError, match="there is no host 7"):
         remove(machine, 7, lost=True)
     assert seen(machine) == "running"
+
+
+def test_no_simulated_host_and_no_storage_is_given_up(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime, number = machine.cloud.runtime, host_of(machine)
+    assert number is not None
+    with pytest.raises(ValueError, match="storage, which is no host"):
+        remove(machine, code_of("us-east") * BLOCK, lost=True)
+    with runtime.database.write() as db:
+        db.delete(tables.host, id=number)
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "settings", replace(runtime.settings, regions={"us-east": RegionSettings("simulated")}))
+        with pytest.raises(ValueError, match=f"host {number} is simulated"):
+            host_losses.remove(runtime, {"id": number, "lost": True})
+    assert (seen(machine), host_of(machine), costs(machine)) == ("running", number, ["backup", "compute"])
+
+
+def test_a_region_starts_whose_last_host_an_earlier_release_removed(machine: Machine) -> None:
+    runtime = machine.cloud.runtime
+    numbers = [row["id"] for row in hosts.show(runtime, {})]
+    with runtime.database.write() as db:  # it left the ledger as it was, and remembered no drivers
+        for number in numbers:
+            db.delete(tables.host, id=number)
+        db.delete(meta.meta, name=region_drivers.KEY)
+        assert region_drivers.things_in(db, "us-east")
+    keep_region_drivers(runtime)
+    with runtime.database.read() as db:
+        assert meta.get(db, region_drivers.KEY)["us-east"] == "libvirt"
 
 
 def test_a_region_keeps_its_driver_while_anything_is_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def _anew(cloud: Cloud) -> tuple[Any, Any]:
     return account["balance_uninvoiced"], cost
 
 
-def _in_write(change: Callable[[Context], None]) -> Callable[[Cloud, int], None]:
+def _in_write(change: Callable[[Context], object]) -> Callable[[Cloud, int], None]:
     def run(cloud: Cloud, _instance: int) -> None:
         with cloud.runtime.database.write() as db:
             change(Context(cloud.runtime, db, ALICE))

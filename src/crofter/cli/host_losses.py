@@ -10,7 +10,9 @@ from crofter.cli.hosts import driver_of, show
 from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
 from crofter.drivers.hypervisor import DriverError
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import fleet, removal
+from crofter.resources.regions import store as regions
 
 if TYPE_CHECKING:
     from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
@@ -36,6 +38,7 @@ def remove(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         entry = fleet.load(db).entries.get(number)
     if arguments["lost"]:
+        _must_be_real(runtime, number)
         _must_be_dead(entry, number, _named(runtime, number))
         _losing().forget_all(runtime, driver_of(runtime), number)
         with runtime.database.read() as db:
@@ -49,6 +52,17 @@ def remove(runtime: Runtime, arguments: Arguments) -> Rows:
         raise ValueError(f"{len(left)} things are on the host: {', '.join(left[:MOST_NAMES])}{hint}")
     removal.remove(runtime.database, number)
     return show(runtime, arguments)
+
+
+def _must_be_real(runtime: Runtime, number: int) -> None:
+    """Refuse the number of a region's storage, and of a simulated host."""
+    if number % BLOCK == 0:
+        raise ValueError(f"{number} is the number of a region's storage, which is no host")
+    with runtime.database.read() as db:
+        slugs = regions.slugs(db)
+    simulated = {code_of(slug) for slug in {*slugs} - runtime.settings.real_regions(slugs)}
+    if number // BLOCK in simulated:
+        raise ValueError(f"host {number} is simulated: it cannot be lost, nor taken out of the fleet")
 
 
 def _must_be_dead(entry: HostEntry | None, number: int, named: list[str]) -> None:

@@ -201,10 +201,12 @@ def start(ctx: Context, account_id: int, thing: Metered) -> None:
     _insert(ctx, account_id, thing, ctx.now, None)
 
 
-def stop(ctx: Context, what: str, object_id: int) -> None:
-    """Stop billing an object."""
-    for current in running(ctx.db, what, object_id):
+def stop(ctx: Context, what: str, object_id: int) -> bool:
+    """Stop billing an object. False if it was not billed."""
+    ending = running(ctx.db, what, object_id)
+    for current in ending:
         _end(ctx, current)
+    return bool(ending)
 
 
 def change(ctx: Context, account_id: int, thing: Metered) -> None:

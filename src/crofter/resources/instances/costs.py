@@ -96,9 +96,10 @@ def move(ctx: Context, instance: Instance, to_account: int) -> None:
         meters.start(ctx, to_account, _managed(instance))
 
 
-def end(ctx: Context, instance: Instance) -> None:
-    for what in EVERYTHING:
-        meters.stop(ctx, what, instance.id)
+def end(ctx: Context, instance: Instance) -> bool:
+    """Stop billing an instance. False if it was not billed: its host was lost before, or its account is closed."""
+    stopped = [meters.stop(ctx, what, instance.id) for what in EVERYTHING]
+    return any(stopped)
 
 
 def resume(ctx: Context, instance: Instance) -> None:

@@ -21,6 +21,11 @@ from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 
 
+class DeleteArgs(Args, frozen=True):
+    was_billed: bool = True
+    """False if its costs had ended before the deletion was ordered, as those of an instance on a lost host."""
+
+
 @step(weight=1)
 def count_traffic(work: StepContext) -> Sleep | None:
     """Store this month's traffic while the host still knows it."""
@@ -64,19 +69,20 @@ def forget(ctx: Context, work: StepContext) -> Sleep | None:
     return None
 
 
-def spare(ctx: Context, instance_id: int) -> None:
-    """Restore an instance whose deletion failed: it is billed and can be deleted again."""
+def spare(ctx: Context, instance_id: int, *, was_billed: bool = True) -> None:
+    """Restore an instance whose deletion failed: it is billed if it was before, and can be deleted again."""
     states.spare(ctx, instance_id)
-    costs.resume(ctx, store.get_unscoped(ctx, instance_id))
+    if was_billed:
+        costs.resume(ctx, store.get_unscoped(ctx, instance_id))
 
 
 def spared(ctx: Context, work: StepContext, reason: str) -> None:
-    spare(ctx, work.args.instance_id)
+    spare(ctx, work.args.instance_id, was_billed=work.args.was_billed)
     look_again(ctx, work, reason)
 
 
 DELETE = Job(
-    operation=Operation(kind="compute_delete", args=Args, steps=(count_traffic, erase, forget), failed=spared),
+    operation=Operation(kind="compute_delete", args=DeleteArgs, steps=(count_traffic, erase, forget), failed=spared),
     action="compute_delete",
     accepts=states.STATUSES,
     interrupts=True,
@@ -88,8 +94,8 @@ def delete(ctx: Context, instance: Instance) -> None:
     """Delete at any time: running work is cancelled, and the instance is removed as soon as possible."""
     if instance.status == "deleting":
         return
-    costs.end(ctx, instance)
-    states.start_job(ctx, DELETE, instance, Args(instance.id))
+    was_billed = costs.end(ctx, instance)
+    states.start_job(ctx, DELETE, instance, DeleteArgs(instance.id, was_billed))
 
 
 JOBS = (DELETE,)

@@ -24,14 +24,14 @@ _THERE = query(
 def keep(database: Database, drivers: Mapping[str, str], with_hosts: Set[str]) -> None:
     """Remember the driver of each region; DriverError if a region with things in it would get another one.
 
-    ``with_hosts`` are the regions of real hosts. They had the libvirt driver if no driver was remembered yet.
+    ``with_hosts`` are the regions of real hosts. They had the libvirt driver if no driver was remembered yet. Any other
+    region had its present one then: an earlier release could remove the last host and leave things in the ledger.
     """
     with database.write() as db:
         before = meta.get(db, KEY)
         for region, driver in drivers.items():
-            former = (
-                ("libvirt" if region in with_hosts else "simulated") if before is None else before.get(region, driver)
-            )
+            unknown = "libvirt" if before is None and region in with_hosts else driver
+            former = (before or {}).get(region, unknown)
             if former != driver and (number := things_in(db, region)):
                 raise DriverError(
                     f"region {region} has {number} things (machines, disks, volumes, ...) of the driver {former}, "
