@@ -8,15 +8,17 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 
 from crofter import audit
 from crofter.bootstrap import build_runtime
+from crofter.cli.backups import back_up
 from crofter.config import load
 from crofter.db import metadata
+from crofter.db.sqlite import SqliteDatabase
 from tests.cloud import ADMIN, Cloud
 from tests.databases import PostgresServer
 from tests.test_staff import AdminCommands
@@ -186,6 +188,42 @@ def test_a_refused_restore_leaves_an_empty_target_empty(
     shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
     there.admin(capsys)("restore", str(tmp_path / "whole"))
     assert there.rows() == here.rows()
+
+
+@pytest.mark.both
+def test_a_backup_of_another_key_replaces_nothing(
+    places: tuple[Place, Place], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = places
+    for place, name in ((here, "mine"), (there, "other")):
+        place.admin(capsys)("init")
+        place.admin(capsys)("backup", str(tmp_path / name))
+    before, admin = there.rows(), there.admin(capsys)
+    admin("restore", str(tmp_path / "mine"), "--replace", code=1)
+    assert admin.stderr == (
+        f"crofter: the secret key is not the one that {tmp_path / 'mine'} was sealed with; nothing was changed\n"
+    )
+    assert there.rows() == before
+    admin("restore", str(tmp_path / "other"), "--replace")
+    assert there.rows() == before
+
+
+def test_a_whole_backup_that_cannot_be_recorded_is_only_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, file = Place(tmp_path / "one", None), tmp_path / "backup"
+    here.admin(capsys)("init")
+    runtime = build_runtime(load({"data": str(here.folder)}, {}))
+    try:
+        cast("SqliteDatabase", runtime.database)._writer.execute("PRAGMA query_only=ON")
+        [row] = back_up(runtime, {"file": str(file), "as": None, "group": "backup", "verb": ""})
+    finally:
+        runtime.database.close()
+    assert row["bytes"] == file.stat().st_size > 0
+    warning = capsys.readouterr().err
+    assert warning.startswith("crofter: the backup is whole, but the database could not record it: ")
+    assert warning.count("\n") == 1
+    here.admin(capsys)("restore", str(file), "--replace")
 
 
 def test_a_backup_that_lacks_a_table_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

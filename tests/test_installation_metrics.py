@@ -60,6 +60,25 @@ def test_certificates_and_hosts_have_metrics(cloud: Cloud, admin: AdminCommands,
     assert gauges(cloud, "crofter_hosts")['{region="us-east",state="up"}'] == 0
 
 
+@pytest.mark.usefixtures("short_keys")
+def test_an_unreadable_certificate_hides_no_other(cloud: Cloud, admin: AdminCommands, tmp_path: Path) -> None:
+    for name in ("node1.example", "node2.example"):
+        admin("hosts", "certificate", name, "--to", str(tmp_path / name))
+    issued = tmp_path / "data" / "hosts" / "issued"
+    torn = issued / "node1.example.pem"
+    torn.write_bytes(torn.read_bytes()[:200])
+    (issued / "node3.example.pem").mkdir()
+    (issued / "node4.example.pem").symlink_to("node4.example.pem")
+    ends = gauges(cloud, "crofter_certificate_expiry_timestamp_seconds")
+    assert '{whose="host node2.example"}' in ends
+    assert len(ends) == 4
+    rows = [row for row in admin("doctor", code=1) if row["check"] == "certificate"]
+    unreadable = [row["found"] for row in rows if not row["ok"]]
+    assert unreadable[0] == f"of host node1.example: {torn} cannot be read: no certificate"
+    assert [text.split(":")[0] for text in unreadable[1:]] == ["of host node3.example", "of host node4.example"]
+    assert sum(row["ok"] for row in rows) == 4
+
+
 def test_the_capacity_of_real_hosts_has_metrics(cloud: Cloud) -> None:
     with cloud.runtime.database.write() as db:
         db.insert(tables.host, id=7001, vcpus=4, memory=1000, disk=5000, state="up", emulation=True, **HOST)

@@ -55,8 +55,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     rng = Rng(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
     prepare(database)
-    current, *former = _masters(settings, rng)
-    keyring = Keyring(current, rng, tuple(former))
+    keyring = make_keyring(settings, rng)
     patiently(lambda: _adopt_hash_keys(keyring, database))
     runtime = Runtime(settings, database, Clock(guarded=not settings.sandbox), rng, keyring)
     runtime.later(
@@ -211,6 +210,12 @@ def _libvirt(runtime: Runtime, region: str) -> Hypervisor:
 
 def _probe_certificates(settings: Settings) -> list[str]:
     return [str(Path(settings.probe_certificates).resolve())] if settings.probe_certificates else []
+
+
+def make_keyring(settings: Settings, rng: Rng) -> Keyring:
+    """Make the keyring of the master keys in the settings or in the data folder."""
+    current, *former = _masters(settings, rng)
+    return Keyring(current, rng, tuple(former))
 
 
 def _masters(settings: Settings, rng: Rng) -> list[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -32,18 +33,40 @@ class Certificate(NamedTuple):
         return datetime.fromtimestamp(machine_now() / SECOND, UTC) > self.ends - (self.ends - self.begins) / 4
 
 
+class Unreadable(NamedTuple):
+    """A file that should hold a certificate, and why it cannot be read."""
+
+    whose: str
+    file: Path
+    why: str
+
+
 def known(own: Path) -> list[Certificate]:
-    """Return the certificates of the authority, of this server and of the hosts."""
+    """Return the readable certificates of the authority, of this server and of the hosts."""
+    return [certificate for certificate in examine(own) if isinstance(certificate, Certificate)]
+
+
+def examine(own: Path) -> list[Certificate | Unreadable]:
+    """Return the certificates of the authority, of this server and of the hosts, and the files that hold none."""
     files = [("the authority", own / "cacert.pem"), ("the server", own / "clientcert.pem")]
     files += [("the authority for machines", own / MACHINES / "cacert.pem")]
-    files += [(f"host {file.stem}", file) for file in sorted((own / ISSUED).glob("*.pem"))]
-    return [Certificate.of(whose, file) for whose, file in files if file.exists()]
+    with suppress(OSError):  # a folder that may not be searched: the files above are reported
+        files += [(f"host {file.stem}", file) for file in sorted((own / ISSUED).glob("*.pem"))]
+    return [read for whose, file in files if (read := _read(whose, file)) is not None]
+
+
+def _read(whose: str, file: Path) -> Certificate | Unreadable | None:
+    """Read one certificate; None if there is no such file."""
+    try:
+        return Certificate.of(whose, file)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        return Unreadable(whose, file, (error.strerror if isinstance(error, OSError) else None) or "no certificate")
 
 
 def of_installation(folder: Path | None, server: str | None) -> list[Certificate]:
     """Return the certificates for hosts and for the server itself. Files that are no certificate are skipped."""
     certificates = known(folder / "hosts") if folder is not None else []
-    try:
-        return [*certificates, Certificate.of("HTTPS", Path(server))] if server else certificates
-    except (OSError, ValueError):
-        return certificates
+    own = _read("HTTPS", Path(server)) if server else None
+    return [*certificates, own] if isinstance(own, Certificate) else certificates

@@ -48,10 +48,15 @@ def adopt_hash_keys(keyring: Keyring, db: Session) -> None:
             db.insert(hash_key, name=name, value=keyring.seal(value, f"hash_key:{name}"))
         return
     try:
-        opened = {name: keyring.open(value, f"hash_key:{name}") for name, value in kept.items()}
+        opened = open_hash_keys(keyring, kept)
     except Unopenable:
         raise Unavailable("the secret key is not the one that this database was sealed with") from None
     keyring.adopt(opened["pepper"], opened["audit"])
+
+
+def open_hash_keys(keyring: Keyring, kept: dict[str, bytes]) -> dict[str, bytes]:
+    """Open the values of rows of ``hash_key`` by their names. Raise `Unopenable` if the master key is another one."""
+    return {name: keyring.open(value, f"hash_key:{name}") for name, value in kept.items()}
 
 
 class NotRewrapped(Struct, frozen=True):

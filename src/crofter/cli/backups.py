@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from crofter import audit
-from crofter.bootstrap import MASTERS, build_runtime, prepare
-from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
+from crofter import audit, rotation
+from crofter.bootstrap import MASTERS, build_runtime, make_keyring, prepare
+from crofter.cli.operators import SERVER, Arguments, Refused, Rows, on_record, on_servers_record, plain
 from crofter.config import Settings
-from crofter.context import Runtime
+from crofter.context import Context, Runtime
 from crofter.db import Database, meta, open_database
 from crofter.db.schema import COLUMNS, known_revisions, must_fit
 from crofter.engine import timekeeping
-from crofter.errors import Invalid
+from crofter.errors import Invalid, Unavailable
+from crofter.keyring import Unopenable
+from crofter.rng import Rng
 
 if TYPE_CHECKING:
     from crofter.db.sqlite import SqliteDatabase
@@ -46,9 +49,19 @@ def back_up(runtime: Runtime, arguments: Arguments) -> Rows:
     finally:
         with suppress(OSError):
             whole.unlink(missing_ok=True)
-    with runtime.database.write() as db:
-        meta.put(db, LAST_BACKUP, runtime.clock.now())
+    _note(runtime, arguments)
     return [{"file": str(target.resolve()), "bytes": target.stat().st_size, "revision": known_revisions()[-1]}]
+
+
+def _note(runtime: Runtime, arguments: Arguments) -> None:
+    """Record the time of the backup and the command. Warn if the database takes no writes, since the file is whole."""
+    try:
+        with runtime.database.write() as db:
+            meta.put(db, LAST_BACKUP, runtime.clock.now())
+            on_record(Context(runtime, db), arguments, SERVER, plain(arguments["file"]))
+    except Unavailable as error:
+        warning = f"the backup is whole, but the database could not record it: {error}"
+        print(f"crofter: {warning}", file=sys.stderr)
 
 
 def _write_rows(database: Database, file: IO[bytes]) -> None:
@@ -70,9 +83,10 @@ def restore(settings: Settings, arguments: Arguments) -> Rows:
     key_must_be_there(settings)
     if sqlite:
         _must_be_whole(source)
+    _key_must_open(settings, source, sqlite=sqlite)
     with _emptied_if_refused(settings):
         _put_back_into(settings, source, replace=arguments["replace"])
-        runtime = build_runtime(settings)  # refused if the key does not belong to the backup
+        runtime = build_runtime(settings)
     try:
         timekeeping.load(runtime)
         with runtime.database.read() as db:
@@ -140,6 +154,31 @@ def key_must_be_there(settings: Settings) -> None:
         raise Invalid(f"put the {MASTERS} that belongs to the backup into {settings.data}, or set CROFTER_SECRET_KEY")
 
 
+def _key_must_open(settings: Settings, source: Path, *, sqlite: bool) -> None:
+    """Refuse a backup that was sealed with another key, before anything in the target is changed."""
+    if sqlite:
+        kept = _hash_keys(source)
+    else:
+        from crofter.db import backups  # noqa: PLC0415
+
+        kept = backups.hash_keys(source)
+    try:
+        rotation.open_hash_keys(make_keyring(settings, Rng()), kept)
+    except Unopenable:
+        raise Invalid(f"the secret key is not the one that {source} was sealed with; nothing was changed") from None
+
+
+def _hash_keys(source: Path) -> dict[str, bytes]:
+    import apsw  # noqa: PLC0415 - who has PostgreSQL needs none
+
+    connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        rows = connection.execute("SELECT name, value FROM hash_key").fetchall()
+    finally:
+        connection.close()
+    return {str(name): bytes(cast("bytes", value)) for name, value in rows}
+
+
 def _must_be_empty(database: Database, *, replace: bool, made: bool) -> None:
     if not (replace or made):
         raise Invalid("there is a database already; --replace puts the backup in its place")
@@ -186,4 +225,4 @@ def _must_be_whole(source: Path) -> None:
         must_fit(revision, columns, columns_at(revision))
 
 
-LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"backup": back_up}
+RECORDED: dict[str, Callable[[Runtime, Arguments], Rows]] = {"backup": back_up}

@@ -128,12 +128,16 @@ def _payments(settings: Settings) -> Finding:
 
 def _host_certificates(settings: Settings) -> Iterator[Finding]:
     """When the certificates for connections to hosts end: from that day on no host can be reached."""
-    if settings.folder is None or not (settings.folder / "hosts" / "cacert.pem").exists():
+    if settings.folder is None:
         return
     from crofter import certificates  # noqa: PLC0415 - only an installation with hosts of its own needs it
 
-    for certificate in certificates.known(settings.folder / "hosts"):
+    for certificate in certificates.examine(settings.folder / "hosts"):
         do = "see the certificates in docs/hosts.md: crofter admin hosts certificate makes a new one"
+        if isinstance(certificate, certificates.Unreadable):
+            state = f"of {certificate.whose}: {certificate.file} cannot be read: {certificate.why}"
+            yield Finding("certificate", False, state, do)
+            continue
         state = f"of {certificate.whose}, good until {certificate.ends:%Y-%m-%d}"
         yield Finding("certificate", not certificate.ends_soon, state, do)
 

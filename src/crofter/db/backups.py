@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 import psycopg
 from msgspec import Struct
+from psycopg.pq import Escaping
 
 from crofter.db.database import Database
 from crofter.db.tables import sorted_names
@@ -105,6 +106,29 @@ def read(database: Database, path: Path, revision: str) -> int:
     except psycopg.Error as error:
         raise Unavailable(f"the backup cannot be put back: {error}") from error
     return count
+
+
+def hash_keys(path: Path) -> dict[str, bytes]:
+    """Return the rows of ``hash_key`` in such a file: sealed values by name."""
+    try:
+        with gzip.open(path, "rb") as source:
+            _head(source)
+            while (line := source.readline()) != END:
+                table = msgspec.json.decode(line, type=TableHead)
+                pieces = _rows(cast("IO[bytes]", source))
+                if table.table == "hash_key":
+                    return dict(_hash_key(table, row) for row in b"".join(pieces).splitlines())
+                for _ in pieces:
+                    pass
+    except (EOFError, gzip.BadGzipFile, msgspec.DecodeError) as error:
+        raise Invalid(f"{path} is no whole backup: {error}") from error
+    return {}
+
+
+def _hash_key(table: TableHead, row: bytes) -> tuple[str, bytes]:
+    """Decode a row in COPY format, which doubles the backslashes of the text of a value."""
+    fields = dict(zip(table.columns, row.replace(b"\\\\", b"\\").split(b"\t"), strict=True))
+    return fields["name"].decode(), bytes(Escaping().unescape_bytea(fields["value"]))
 
 
 class Contents(NamedTuple):
