@@ -37,8 +37,11 @@ class Problem(Exception):
 
     default = "Something went wrong"
 
-    def __init__(self, reason: str | None = None, *, field: str | None = None) -> None:
+    def __init__(self, reason: str | None = None, *, field: str | None = None, remedy: str | None = None) -> None:
+        """Set the reason of the interface. ``remedy``: what the caller can do, reported as a second reason."""
         self.reasons: list[Reason] = [Reason(reason or self.default, field)]
+        if remedy is not None:
+            self.reasons.append(Reason(remedy))
         super().__init__(self.reasons[0].reason)
 
 

@@ -11,7 +11,7 @@ from tests.cloud import Cloud
 
 MANAGED = [(endpoint.method, endpoint.path) for endpoint in ENDPOINTS if endpoint.path.startswith("managed/")]
 NO = {"errors": [{"reason": "Unauthorized"}]}
-NOT_MANAGED = {"errors": [{"reason": membership.NOT_MANAGED}]}
+NOT_MANAGED = {"errors": [{"reason": "Unauthorized"}, {"reason": membership.REMEDY}]}
 
 
 def calls() -> list[tuple[str, str]]:

@@ -31,6 +31,16 @@ _FAST_CLOCK = (
     "CREATE FUNCTION fast.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE"
     " AS $$SELECT pg_catalog.clock_timestamp() + interval '3 days'$$",
 )
+_OLD_MAIL = "UPDATE operation SET created = created - 7200000 WHERE kind = 'mail.send'"
+_OLD_BACKUP = (
+    "INSERT INTO meta (name, value)"
+    " VALUES ('last_backup', (extract(epoch FROM now()) * 1000 - 259200000)::bigint::text)"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+NEED_HOSTS = {"CrofterHostAway", "CrofterHostFull", "CrofterCertificateEnds"}
+"""Alarms that need real hosts. tests/test_installation_metrics.py checks their metrics."""
+NEED_MAILS = {"CrofterOperationsHung", "CrofterMailWaits"}
+"""Alarms of the long walk, which has a mail server. The short one keeps mails in the outbox."""
 _BEFORE = "UPDATE operation SET due = due - %s WHERE state IN ('queued', 'waiting')"
 
 
@@ -77,11 +87,11 @@ class Alarms:
         until(f"{', '.join(plain)} are silent", lambda: not any(self._holds(name) for name in plain))
         if hung:
             self._hung()
-        self._no_worker()
+        self._no_worker(mails=hung)
         self._clock_ahead()
         self._clock()
         self._database()
-        missing = set(NAMES) - set(self.seen) - (set() if hung else {"CrofterOperationsHung"})
+        missing = set(NAMES) - set(self.seen) - NEED_HOSTS - (set() if hung else NEED_MAILS)
         assert not missing, f"not raised: {missing}"
 
     def _hung(self) -> None:
@@ -140,18 +150,25 @@ class Alarms:
         ready = self._api.ask("/health/ready")
         return ready if ready.json()["status"] == "degraded" else None
 
-    def _no_worker(self) -> None:
+    def _backup_is_old(self) -> bool:
+        return max(self._values("crofter_backup_age_seconds"), default=0) > 2 * 86_400
+
+    def _no_worker(self, *, mails: bool) -> None:
         for worker in self._walk.workers:
             assert worker.stop() == 0
         self._see("CrofterNoWorker")
         self._see("CrofterDown", lambda: not any(listens(worker.metrics_port) for worker in self._walk.workers))
-        # A finding is repeated for a second, and the metrics may have queried it just before.
+        # Readiness is cached for a second, and a scrape may have filled the cache.
         ready = until("servers are degraded", self._degraded)
         assert ready.status_code == 200, ready.text
         for number in range(8):
             made = self._walk.http.post("/v4/compute/instances", json={**NEW, "label": f"waits-{number}"})
             assert made.status_code == 200, made.text
         with psycopg.connect(self._walk.database, autocommit=True) as connection:
+            if mails:
+                self._mail_waits(connection)
+            connection.execute(_OLD_BACKUP.encode())
+            self._see("CrofterBackupOld", self._backup_is_old)
             connection.execute(_BEFORE.encode(), (90_000,))
             self._see("CrofterOperationsStuck")
             connection.execute(_BEFORE.encode(), (600_000,))
@@ -159,6 +176,13 @@ class Alarms:
             before = max(self._values("crofter_operations_failed"))
             connection.execute(f"{_FAIL} WHERE kind LIKE 'compute%' AND state = 'queued' LIMIT 6)".encode())
             self._see("CrofterOperationsFailed", lambda: max(self._values("crofter_operations_failed")) - before > 5)
+
+    def _mail_waits(self, connection: psycopg.Connection[Any]) -> None:
+        """Let a mail wait for two hours while no worker sends mails."""
+        person = {"username": "waiting", "email": "waiting@example.com", "restricted": True}
+        assert self._walk.http.post("/v4/account/users", json=person).status_code == 200
+        connection.execute(_OLD_MAIL.encode())
+        self._see("CrofterMailWaits")
 
     def _clock_ahead(self) -> None:
         """New sessions of the database find a clock that is three days fast, as on a machine that was set forward."""
@@ -170,6 +194,7 @@ class Alarms:
             connection.execute(_END_OTHERS.encode(), (name,))
             try:
                 self._see("CrofterClockAhead")
+                self._see("CrofterPartFails")
             finally:
                 connection.execute(f'ALTER DATABASE "{name}" RESET search_path'.encode())
                 connection.execute(_END_OTHERS.encode(), (name,))

@@ -62,7 +62,7 @@ def _string(text: bytes, frame: _Frame, words: Words) -> bytes:
     mark = frame.child.mark if frame.child is not None else None
     if mark is None or (plain := _decoded(text)) is None:
         return text
-    if mark.where and "/" not in plain and not (mark.whole and plain in (OWN, words.word)):
+    if mark.where and "/" not in plain and not (mark.whole and plain.lower() in (OWN, words.word)):
         return text  # the order may differ from the patterns' here; user names contain no slash
     changed = swapped_suffix(plain, mark, words) if mark.suffix else words.inward(plain)
     return text if changed == plain else json.dumps(changed).encode()

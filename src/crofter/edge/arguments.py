@@ -56,7 +56,7 @@ class Deferred:
             content_type = request.headers.get(b"content-type", b"").decode("latin-1")
             if endpoint.upload:
                 if endpoint.accepts and content_type and _bare(content_type) not in endpoint.accepts:
-                    raise UnsupportedMediaType(f"Unsupported Media Type: send {' or '.join(endpoint.accepts)}")
+                    raise UnsupportedMediaType(remedy=f"Send {' or '.join(endpoint.accepts)}.")
                 self._value = endpoint.upload_type(content_type, request.body)
             else:
                 self._read = _read_json(endpoint, content_type, request.body)
@@ -89,7 +89,7 @@ def _bare(content_type: str) -> str:
 
 def _read_json(endpoint: Endpoint, content_type: str, raw: bytes) -> bodies.Read[Body] | None:
     if raw and content_type and _bare(content_type) != "application/json":
-        raise UnsupportedMediaType("Unsupported Media Type: send the body as application/json")
+        raise UnsupportedMediaType(remedy="Send the body as application/json.")
     if endpoint.body is None:
         read_json(raw)  # an action without a body ignores what is sent, but it must be JSON
         return None

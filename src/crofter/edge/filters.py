@@ -137,7 +137,7 @@ def read(header: bytes | None, fields: Mapping[str, Field], scalars: Set[str] = 
     try:
         sent = _sent(header)
         order_by, order = sent.pop("+order_by", None), sent.pop("+order", None)
-        if order not in (None, "asc", "desc"):
+        if order_by is not None and order not in (None, "asc", "desc"):
             raise FilterRefused("+order must be asc or desc")
         node = reader.object(sent, 1, "X-Filter") if sent else None
         if order_by is not None:

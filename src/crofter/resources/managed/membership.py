@@ -11,12 +11,10 @@ from crofter.resources.account.store import account
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))
 
 
-NOT_MANAGED = (
-    "Unauthorized: managed service is not enabled for this account. POST /v4/account/settings/managed-enable enables it"
-)
+REMEDY = "Managed service is not enabled for this account. POST /v4/account/settings/managed-enable enables it."
 
 
 def required(ctx: Context) -> None:
     """Refuse other accounts before any other check, so that they learn nothing."""
     if not ctx.db.value(_MANAGED, account_id=ctx.account_id):
-        raise Forbidden(NOT_MANAGED)
+        raise Forbidden(remedy=REMEDY)

@@ -131,7 +131,8 @@ def _collection(statement: Select[Any], mine: ColumnElement[bool]) -> Collection
     )
 
 
-PUBLIC = _collection(_SHOWN.where(_OFFERED), false())
+# No row is of the caller. A constant could not be ordered by.
+PUBLIC = _collection(_SHOWN.where(_OFFERED), stackscript.c.id < 0)
 ALL = _collection(_SHOWN.where(or_(_OWN, _OFFERED)), _MINE)
 GRANTED = _collection(_SHOWN.where(or_(and_(_OWN, _GRANTED), _OFFERED)), _MINE)
 

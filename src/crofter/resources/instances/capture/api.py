@@ -6,7 +6,7 @@ from typing import Annotated
 
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
-from crofter.errors import Forbidden
+from crofter.errors import Forbidden, NotFound
 from crofter.resources.images import store as images
 from crofter.resources.images.shapes import ImageCreate, ImageUpload, ImageUploadView, ImageView
 from crofter.resources.images.store import Image
@@ -21,7 +21,7 @@ OwnImage = Annotated[Image, Lookup(images.own, "image_id")]
     scope="images:read_write computes:read_only",
     grant="add_images",
     events=("disk_imagize",),
-    refuses=(Forbidden,),
+    refuses=(Forbidden, NotFound),
 )
 def create_image(ctx: Context, body: ImageCreate) -> ImageView:
     """Make an image from a disk, which may be in use meanwhile."""
