@@ -302,7 +302,7 @@ def _check_outside(settings: Settings) -> None:
     if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
         raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
     _check_dns(settings)
-    if wrong := region_settings.complaint(settings.host_domain, settings.regions, sandbox=settings.sandbox):
+    if wrong := region_settings.complaint(settings.host_domain, settings.regions):
         raise SettingsError(wrong)
     if settings.driver not in ("simulated", "libvirt"):
         raise SettingsError(f"there is no driver {settings.driver!r}; there are: simulated, libvirt")

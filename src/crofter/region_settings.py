@@ -17,7 +17,6 @@ WIRE = 64
 """Prefix of the network that the machines of a region are on."""
 _DOMAIN = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _DOCUMENTATION = 0x2001_0DB8 << 96
-_BUILT_IN = ipaddress.IPv6Network((_DOCUMENTATION, 32))
 
 
 Driver = Literal["simulated", "libvirt"]
@@ -31,8 +30,8 @@ class RegionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Prefix of at most 64 bits for the IPv6 addresses and ranges of the region."""
 
 
-def complaint(host_domain: str, regions: Mapping[str, RegionSettings], *, sandbox: bool) -> str | None:
-    """Return what is wrong with these settings, or None. Only a sandbox may have documentation prefixes."""
+def complaint(host_domain: str, regions: Mapping[str, RegionSettings]) -> str | None:
+    """Return what is wrong with these settings, or None."""
     if not _DOMAIN.fullmatch(host_domain):
         return f"host_domain is the domain of host names, such as hosts.example.org, and {host_domain!r} is none"
     known: dict[str, ipaddress.IPv6Network] = {}
@@ -46,8 +45,6 @@ def complaint(host_domain: str, regions: Mapping[str, RegionSettings], *, sandbo
             return f"ipv6 of region {region} is a network like 2a01:4f8:1::/48, and {text!r} is none"
         if network.prefixlen > WIRE:
             return f"ipv6 of region {region} needs a prefix of at most {WIRE} bits, and {text} is longer"
-        if network.overlaps(_BUILT_IN) and not sandbox:
-            return f"ipv6 of region {region} overlaps with {_BUILT_IN}, the addresses of regions without a prefix"
         for other, taken in known.items():
             if taken.overlaps(network):
                 return f"ipv6 of region {region} overlaps with that of {other}"

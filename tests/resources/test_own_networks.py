@@ -242,23 +242,11 @@ def test_names_of_addresses_are_in_the_domain_of_the_operator(alice: Client) -> 
             {"regions": {"eu-west": {"ipv6": "2a01:4f8::/40"}, "us-east": {"ipv6": "2a01:4f8:1::/48"}}},
             "ipv6 of region us-east overlaps with that of eu-west",
         ),
-        *(
-            (
-                {"mode": "production", "regions": {"eu-west": {"ipv6": prefix}}},
-                r"ipv6 of region eu-west overlaps with 2001:db8::/32, the addresses of regions without a prefix",
-            )
-            for prefix in ("2001:db8:7::/48", "2001:d00::/24")
-        ),
     ],
 )
 def test_settings_of_addresses_that_cannot_be_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         load(settings, {})
-
-
-def test_a_region_of_a_sandbox_may_have_a_documentation_prefix() -> None:
-    settings = load({"regions": {"eu-west": {"ipv6": "2001:db8:7::/48"}}}, {})
-    assert (settings.mode, settings.ipv6_prefix("eu-west")) == ("sandbox", "2001:db8:7::/48")
 
 
 def _meanwhile(database: Database, first: Callable[[Session], object], then: Callable[[Session], object]) -> list[str]:
