@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from crofter.audit import audit
 from crofter.db import Row, query
 from crofter.db.sql import select
-from crofter.dialect.app import DialectApp
+from crofter.dialect.app import DialectApp, in_own_words
 from crofter.edge.app import App
 from crofter.edge.endpoint import Endpoint
 from crofter.errors import Problem
@@ -83,7 +83,7 @@ class Watch:
         """The ids of successful writes that were not inspected yet."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        endpoint = self._endpoint(scope["method"], scope["raw_path"]) if scope["type"] == "http" else None
+        endpoint = self._endpoint(scope) if scope["type"] == "http" else None
         if endpoint is None:
             await self.app(scope, receive, send)
             return
@@ -98,9 +98,11 @@ class Watch:
     def takes_socket(self, raw_path: bytes) -> bool:
         return self.app.takes_socket(raw_path)
 
-    def _endpoint(self, method: str, raw_path: bytes) -> Endpoint | None:
-        own_path = self.app.own_path(raw_path) if isinstance(self.app, DialectApp) else raw_path
-        match = self.app.parts.router.match(method, own_path)
+    def _endpoint(self, scope: Any) -> Endpoint | None:
+        raw_path = scope["raw_path"]
+        if isinstance(self.app, DialectApp) and not in_own_words(scope):
+            raw_path = self.app.own_path(raw_path)
+        match = self.app.parts.router.match(scope["method"], raw_path)
         return match.endpoint if match else None
 
     def _answered(self, endpoint: Endpoint, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
