@@ -218,7 +218,7 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        # All resources except the one that no endpoint requires.
+        # Every resource except the one that endpoints never require.
         reading = " ".join(f"{name}:read_only" for name in RESOURCES if name != NEVER_ASKED_FOR)
         return {
             "nobody": cloud.client(None),

@@ -19,7 +19,7 @@ def _unsealed(_keyring: Keyring, value: bytes, _place: str) -> bytes:
 
 
 def _read_aloud(self: Any, raw: bytes, body: Any, *more: Any, **named: Any) -> None:
-    """Logs what was sent, and tells it to whoever sent something wrong."""
+    """Log the body, and return it in the error."""
     logging.getLogger("crofter").info("was sent %s", raw.hex())
     try:
         _read(self, raw, body, *more, **named)

@@ -1,4 +1,4 @@
-"""A machine whose clock jumps forward by more than a day: service time of production stands still and asks."""
+"""A machine whose clock jumps forward by more than a day: production stops service time until an operator decides."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _with_settings(command: str, asked: dict[str, Any]) -> int:
         asked["role"] = "worker"
     flags = {name: asked.get(name) for name in (*SETTINGS, "role", "seed_file", "dialect")}
     environ, sandbox_key = dict(os.environ), None
-    if asked.get("container") or command == "health":  # which reads the settings of a container like its server
+    if asked.get("container") or command == "health":  # reads the settings of a container as the server does
         from crofter.cli import container  # noqa: PLC0415
 
         environ = container.completed(os.environ)
